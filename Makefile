@@ -1,0 +1,56 @@
+# `make reproduce` and `make test` do all set-up themselves: a .venv from pyproject.toml and constraints.txt.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce test test-slow lint bench clean
+
+help:
+	@echo "make reproduce   check every formula and redraw the figures (into figures/)"
+	@echo "make test        ruff, mypy and the tests"
+	@echo "make test-slow   the tests that take minutes"
+	@echo "make lint        ruff and mypy only"
+	@echo "make bench       side-by-side timings, ratios from one run"
+	@echo "make clean       remove the environment and caches"
+
+$(VENV)/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "signalprop needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/created pyproject.toml constraints.txt
+	@echo "installing signalprop into $(VENV) ..."
+	$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/installed
+	@echo "installing what the tests need into $(VENV) ..."
+	$(PIP) install --constraint constraints.txt --editable ".[test]"
+	@touch $@
+
+reproduce: $(VENV)/installed
+	$(BIN)/signalprop verify
+	$(BIN)/signalprop reproduce
+
+lint: $(VENV)/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+test-slow: $(VENV)/installed-test
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
+
+bench: $(VENV)/installed-test
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

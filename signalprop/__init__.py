@@ -1,0 +1,56 @@
+"""Signal propagation in finite-width linear recurrences: exact energies, sampling, and what they mean for a scale.
+
+The public names are loaded when first used, so that ``import signalprop`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from signalprop import energy, exact, fields, moments, regimes, verify, wick
+    from signalprop.energy import lru_energy, rnn_energy
+    from signalprop.fields import Field
+    from signalprop.montecarlo.estimate import Estimate
+    from signalprop.montecarlo.sampling import Sample, sample
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "rnn_energy": "signalprop.energy",
+    "lru_energy": "signalprop.energy",
+    "Field": "signalprop.fields",
+    "Estimate": "signalprop.montecarlo.estimate",
+    "Sample": "signalprop.montecarlo.sampling",
+    "sample": "signalprop.montecarlo.sampling",
+}
+_MODULES = ("energy", "exact", "fields", "moments", "regimes", "verify", "wick")
+
+__all__ = [
+    "Estimate",
+    "Field",
+    "Sample",
+    "energy",
+    "exact",
+    "fields",
+    "lru_energy",
+    "moments",
+    "regimes",
+    "rnn_energy",
+    "sample",
+    "verify",
+    "wick",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"signalprop.{name}")
+    raise AttributeError(f"module 'signalprop' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

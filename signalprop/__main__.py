@@ -1,0 +1,5 @@
+"""``python -m signalprop``."""
+
+from signalprop.cli import main
+
+main()

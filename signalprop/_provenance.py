@@ -1,0 +1,50 @@
+"""Where a number comes from: versions, machine, git revision."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from signalprop._threads import cores
+
+LIBRARIES = ("numpy", "scipy", "numba", "python-flint", "pandas", "matplotlib")
+
+
+def provenance() -> dict[str, Any]:
+    """Version of signalprop and its libraries, Python, machine and the git revision of the checkout (None elsewhere)."""
+    return {
+        "signalprop": installed_version("signalprop"),
+        "git_revision": git_revision(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {cores()} cores",
+        "libraries": {name: installed_version(name) for name in LIBRARIES},
+    }
+
+
+def installed_version(name: str) -> str | None:
+    """Version of an installed distribution, or None."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def git_revision() -> str | None:
+    """Commit of the checkout this package runs from, with ``-dirty`` if tracked files differ; None outside of one."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() or None

@@ -1,0 +1,60 @@
+"""What the commands share: numbers of any size as text, JSON, a progress bar."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def plain(log_value: float) -> float | None:
+    """The number itself where it is a float64, else None (the log is printed beside it)."""
+    return math.exp(log_value) if abs(log_value) < 700.0 else None
+
+
+def finite(value: float) -> float | None:
+    """The value, or None where JSON has no number for it."""
+    return value if math.isfinite(value) else None
+
+
+def show(log_value: float) -> str:
+    """A number given by its natural log, readable at any size."""
+    if log_value == -math.inf:
+        return "0"
+    if abs(log_value) < 14.0:
+        value = math.exp(log_value)
+        return f"{value:.6g}" if value >= 1e-3 else f"{value:.3e}"
+    decimal = log_value / math.log(10.0)
+    exponent = math.floor(decimal)
+    return f"{10 ** (decimal - exponent):.4f}e{exponent} (e^{log_value:.4g})"
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """Print one JSON document; NaN and infinities are refused."""
+    print(json.dumps(content, indent=2, allow_nan=False))
+
+
+@contextmanager
+def bar(title: str) -> Iterator[Callable[..., None]]:
+    """A progress bar with the time left on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda share, text=title: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("time left"),
+        TimeRemainingColumn(),
+    )
+    # Lines printed meanwhile appear above the bar on a terminal, and still reach a redirected standard output.
+    to_terminal = sys.stdout.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=to_terminal) as progress:
+        task = progress.add_task(title, total=1.0)
+        yield lambda share, text=title: progress.update(task, completed=share, description=text)

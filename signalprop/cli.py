@@ -1,0 +1,318 @@
+"""The command line: parse, call, print. Commands import what they need, so that ``--help`` answers at once."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from signalprop._terminal import bar, finite, plain, print_json, show
+from signalprop.fields import Field
+
+app = typer.Typer(
+    name="signalprop",
+    help="Signal propagation in finite-width recurrences: exact energies, sampling, verification, figures.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Model(StrEnum):
+    """Which recurrence."""
+
+    RNN = "rnn"
+    LRU = "lru"
+
+
+class MethodName(StrEnum):
+    """Sampling methods, as on the command line."""
+
+    KRYLOV = "krylov"
+    DENSE = "dense"
+
+
+class ActivationName(StrEnum):
+    """Activations, as on the command line."""
+
+    LINEAR = "linear"
+    RELU = "relu"
+    LEAKY_RELU = "leaky_relu"
+
+
+Width = Annotated[int, typer.Option("-n", "--width", help="Width of the layer: W is n x n.")]
+Depth = Annotated[int, typer.Option("-k", "--depth", help="Number of recurrent steps.")]
+FieldOption = Annotated[Field, typer.Option("--field", help="Number system of the Gaussian weights.")]
+ModelOption = Annotated[
+    Model, typer.Option("--model", help="rnn: h <- W h.  lru: h <- W h + x, a fresh input each step.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Seed = Annotated[int, typer.Option("--seed", help="Root seed of the random draws.")]
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """Turn a refusal into one sentence on standard error and exit code 2."""
+    try:
+        yield
+    except (ValueError, OverflowError) as error:
+        typer.echo(f"signalprop: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
+@app.command()
+def energy(
+    n: Width,
+    k: Depth,
+    field: FieldOption = Field.COMPLEX,
+    model: ModelOption = Model.RNN,
+    scale: Annotated[float, typer.Option("--scale", help="Factor g on every weight.")] = 1.0,
+    as_json: Json = False,
+) -> None:
+    """Exact mean signal energy after k steps."""
+    with _sentences():
+        from signalprop.energy import lru_energy, rnn_energy
+
+        compute = rnn_energy if model is Model.RNN else lru_energy
+        log_value = float(compute(n, k, field, scale=scale, log=True))
+        infinite_log = _infinite_width_log(model, k, scale)
+    c = k / math.sqrt(n)
+    symbol = "Q" if model is Model.RNN else "S"
+    value, infinite = plain(log_value), plain(infinite_log)
+    if as_json:
+        print_json(
+            {
+                "n": n,
+                "k": k,
+                "c": c,
+                "field": field.value,
+                "model": model.value,
+                "scale": scale,
+                symbol: value,
+                f"log_{symbol}": log_value,
+                "infinite_width": infinite,
+                "log_infinite_width": infinite_log,
+            }
+        )
+        return
+    recurrence = "h <- W h" if model is Model.RNN else "h <- W h + x"
+    what = f"E||W^k x||^2/n, k = {k}" if model is Model.RNN else f"E||h(t)||^2/n, t = {k}"
+    scaled = "" if scale == 1.0 else f", scaled by g = {scale:g}"
+    rows = [
+        ("recurrence", f"{recurrence}, {field.value} Gaussian weights{scaled}"),
+        ("width", f"n = {n}"),
+        ("steps", f"{k}, which is c = {c:.4g} times sqrt(n)"),
+        (f"mean energy {symbol}", f"{show(log_value)}   ({what})"),
+        ("infinite width", f"{show(infinite_log)}"),
+        ("ratio", f"{show(log_value - infinite_log)}"),
+    ]
+    for name, text in rows:
+        typer.echo(f"{name:<15} {text}")
+    if abs(log_value - infinite_log) > 1.0:
+        typer.echo(
+            "\nThis is the average over draws of W; far past sqrt(n) steps it is carried by rare draws.\n"
+            f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}"
+        )
+
+
+@app.command()
+def sample(
+    n: Width,
+    k: Depth,
+    field: FieldOption = Field.COMPLEX,
+    samples: Annotated[int, typer.Option("--samples", help="Number of independent draws.")] = 1000,
+    model: ModelOption = Model.RNN,
+    method: Annotated[
+        MethodName, typer.Option("--method", help="krylov: cost independent of n.  dense: W itself.")
+    ] = MethodName.KRYLOV,
+    activation: Annotated[
+        ActivationName, typer.Option("--activation", help="Applied after W, with the gain that keeps the mean energy.")
+    ] = ActivationName.LINEAR,
+    negative_slope: Annotated[float, typer.Option("--negative-slope", help="Slope of leaky_relu below zero.")] = 0.01,
+    untied: Annotated[bool, typer.Option("--untied", help="Fresh weights at every layer (feed-forward).")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Draw random recurrences: median, mean, tail."""
+    with _sentences():
+        from signalprop.montecarlo.sampling import sample as draw
+
+        with bar(f"sampling n={n}, k={k}") as report:
+            result = draw(
+                n, k, field, samples=samples, seed=seed, method=method, activation=activation,
+                negative_slope=negative_slope, tied=not untied, progress=lambda done, total: report(done / total),
+            )  # fmt: skip
+        estimate = result.rnn() if model is Model.RNN else result.lru()
+    about = {
+        "n": n,
+        "k": k,
+        "c": k / math.sqrt(n),
+        "field": field.value,
+        "model": model.value,
+        "method": method.value,
+        "activation": activation.value,
+        "tied": not untied,
+        "seed": seed,
+    }
+    if as_json:
+        print_json({**about, **estimate.as_dict()})
+        return
+    energy_name = "||h(k)||^2/||x||^2" if model is Model.RNN else "||h(t)||^2/n"
+    layer = activation.value + (f" (slope {negative_slope:g})" if activation is ActivationName.LEAKY_RELU else "")
+    kind = f"{'feed-forward' if untied else 'recurrent'} {layer} network with {field.value} weights"
+    typer.echo(f"{samples} draws of a {kind}, method {method.value}, seed {seed}")
+    typer.echo(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
+    quantiles = dict(estimate.log_quantiles)
+    rows = [
+        ("median draw", show(estimate.log_median)),
+        ("90 % of draws", f"{show(quantiles[0.05])} .. {show(quantiles[0.95])}"),
+        ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
+        ("exact mean", "not known" if estimate.log_exact is None else show(estimate.log_exact)),
+        ("top 1 % carry", f"{100 * estimate.tail_share:.1f} % of the sum"),
+        ("effective size", f"{estimate.ess:.0f} of {samples} draws"),
+        ("verdict", estimate.verdict),
+    ]
+    for name, text in rows:
+        typer.echo(f"{name:<15} {text}")
+    if model is Model.LRU and method is MethodName.KRYLOV:
+        typer.echo("\nEnergy given one input direction reused at every step; its mean is the same.")
+        typer.echo("For ||h(t)||^2/n itself: --method dense")
+
+
+@app.command()
+def verify(
+    only: Annotated[str, typer.Option("--only", help="Run the checks whose name contains this text.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Check every formula against every other route.
+
+    Prints one line a check; exit code 1 if any fails.
+    """
+    from signalprop.verify import all_checks, run
+
+    with _sentences():
+        checks = [check for check in all_checks() if only in check.name]
+        if not checks:
+            raise ValueError(f"--only {only!r} names no check; run 'signalprop verify' to see the names.")
+    outcomes = []
+    if not as_json:
+        typer.echo(f"{'':4} {'worst':>10} {'allowed':>10} {'':<38} check")
+    with bar("verifying") as report:
+        for outcome in run(checks):
+            outcomes.append(outcome)
+            report(len(outcomes) / len(checks))
+            if not as_json:
+                mark = "ok" if outcome.passed else "FAIL"
+                typer.echo(
+                    f"{mark:4} {outcome.worst:10.3g} {outcome.allowed:10.3g} {outcome.unit:<38} {outcome.name}: {outcome.grid}"
+                )
+    failed = [one for one in outcomes if not one.passed]
+    if as_json:
+        print_json(
+            {
+                "passed": not failed,
+                "checks": [
+                    {
+                        "name": o.name,
+                        "grid": o.grid,
+                        "unit": o.unit,
+                        "worst": finite(o.worst),
+                        "allowed": o.allowed,
+                        "passed": o.passed,
+                        "seconds": o.seconds,
+                    }
+                    for o in outcomes
+                ],
+            }
+        )
+    else:
+        typer.echo(
+            f"\n{len(outcomes) - len(failed)} of {len(outcomes)} checks passed in {sum(o.seconds for o in outcomes):.1f} s"
+        )
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def reproduce(
+    directory: Annotated[str, typer.Option("--directory", help="Where to write the figures.")] = "figures",
+    quick: Annotated[bool, typer.Option("--quick", help="A look: few draws, under a minute.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Ten times the draws.")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Redraw the critical-regime figures.
+
+    Writes each as PNG and SVG, its numbers as CSV and their origin as JSON.
+    """
+    with _sentences():
+        if quick and full:
+            raise ValueError("--quick and --full exclude each other; give one of them.")
+        whole_seed = seed
+        from signalprop._checks import whole_number
+        from signalprop.figures.reproduce import FIGURES
+        from signalprop.figures.reproduce import reproduce as write
+
+        whole_number(whole_seed, "seed", 0)
+        quality = "quick" if quick else "full" if full else "default"
+        with bar("drawing") as report:
+
+            def progress(name: str, share: float) -> None:
+                position = FIGURES.index(name)
+                report((position + share) / len(FIGURES), f"drawing {name}")
+
+            paths = write(directory, quality, seed=seed, progress=progress)
+    if as_json:
+        print_json({"quality": quality, "figures": [str(path) for path in paths]})
+        return
+    for path in paths:
+        typer.echo(f"wrote {path} (and .svg, .csv, .json beside it)")
+
+
+@app.command()
+def info(as_json: Json = False) -> None:
+    """Versions, machine, git revision: for reports."""
+    from signalprop._provenance import provenance
+
+    facts = provenance()
+    if as_json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            for library, version in value.items():
+                typer.echo(f"{library:<15} {version or 'not installed'}")
+        else:
+            typer.echo(f"{name.replace('_', ' '):<15} {value if value is not None else 'unknown'}")
+
+
+def main() -> None:
+    """Entry point of the `signalprop` command."""
+    try:
+        app()
+    except BrokenPipeError:  # the reader (head, less) has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(141) from None
+
+
+def _infinite_width_log(model: Model, k: int, scale: float) -> float:
+    """Log of g^{2k} (rnn) or of sum_{j<=k} g^{2j} (lru)."""
+    rate = 2.0 * math.log(scale)
+    if model is Model.RNN:
+        return rate * k
+    if rate == 0.0:
+        return math.log(k + 1.0)
+    # Geometric sum from its largest term.
+    largest = max(0.0, rate * k)
+    return largest + math.log(math.expm1(-abs(rate) * (k + 1)) / math.expm1(-abs(rate)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The three number systems of the weights and their one variance convention.
+
+Every entry of W is independent with mean zero and ``E|w_ij|^2 = 1/n``; ``G = sqrt(n) W`` has ``E|g_ij|^2 = 1``.
+
+============  ======================  ==========================================
+field         Dyson index beta        variance of each real part of ``w_ij``
+============  ======================  ==========================================
+real          1                       1/n
+complex       2                       1/(2n)  (proper: re and im independent)
+quaternion    4                       1/(4n)  (four independent parts)
+============  ======================  ==========================================
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Field(StrEnum):
+    """Number system of the weights; a `str`, so ``Field.REAL == "real"``.
+
+    Examples
+    --------
+    >>> Field("complex").beta
+    2
+    """
+
+    REAL = "real"
+    COMPLEX = "complex"
+    QUATERNION = "quaternion"
+
+    @property
+    def beta(self) -> int:
+        """Dyson index: the number of real parts of one entry (1, 2 or 4)."""
+        return {"real": 1, "complex": 2, "quaternion": 4}[self.value]
+
+
+def as_field(field: str) -> Field:
+    """Return the `Field` named `field`.
+
+    Raises
+    ------
+    ValueError
+        If `field` is not one of the three names; the message lists them.
+
+    Examples
+    --------
+    >>> as_field("real")
+    <Field.REAL: 'real'>
+    """
+    try:
+        return Field(field)
+    except ValueError:
+        raise ValueError(f"field must be one of {choices(Field)}, got {field!r}.") from None
+
+
+def choices(options: object) -> str:
+    """Spell out a list of names for an error message: ``'a', 'b' or 'c'``."""
+    names = [repr(str(option)) for option in options]  # type: ignore[attr-defined]
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]

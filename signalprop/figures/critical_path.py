@@ -1,0 +1,161 @@
+"""What the two critical-regime figures share: exact curves, limit laws and Monte Carlo for complex and real weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from signalprop import energy, regimes
+from signalprop.montecarlo.estimate import Estimate
+from signalprop.montecarlo.sampling import sample
+
+WIDTHS = (100, 200, 500, 1000, 2000)
+FIELDS = ("complex", "real")
+LARGEST_C = 5.0
+MARKER_SPACING = 0.5
+LAW_FROM = 0.5
+LAW_STYLE: dict[str, Any] = {"color": "#D55E00", "linewidth": 1.0, "linestyle": (0, (6, 2, 1, 2))}
+
+
+def path_frame(
+    model: str,
+    *,
+    samples: int,
+    seed: int,
+    widths: Sequence[int] = WIDTHS,
+    progress: Callable[[float], None] | None = None,
+) -> pd.DataFrame:
+    """One row for each field, n and step 0 <= k <= 5 sqrt(n).
+
+    Columns: field, n, k, c = k/sqrt(n), log_exact, log_limit, log_two_term (real weights, c >= 0.5), then the Monte
+    Carlo summary log_mean, relative_stderr, log_median, tail_share, ess, z, samples. For ``model="lru"`` every energy
+    is S_{n,k}/sqrt(n). All logs natural.
+    """
+    rows: list[pd.DataFrame] = []
+    cost = {n: n**1.5 for n in widths}
+    whole, done = len(FIELDS) * sum(cost.values()), 0.0
+    for field in FIELDS:
+        for n in widths:
+            k = np.arange(math.floor(LARGEST_C * math.sqrt(n)) + 1)
+            frame = pd.DataFrame({"field": field, "n": n, "k": k, "c": k / math.sqrt(n)})
+            shift = 0.0 if model == "rnn" else 0.5 * math.log(n)
+            exact = energy.rnn_energy if model == "rnn" else energy.lru_energy
+            frame["log_exact"] = exact(n, k, field, log=True) - shift
+            law = regimes.critical_rnn if model == "rnn" else regimes.critical_lru
+            with np.errstate(divide="ignore"):
+                frame["log_limit"] = np.log(law(frame["c"].to_numpy()))
+            frame["log_two_term"] = np.nan
+            if field == "real":
+                two_term = regimes.two_term_rnn(n, k, log=True)
+                if model == "lru":
+                    two_term = np.logaddexp.accumulate(two_term) - shift
+                frame["log_two_term"] = np.where(frame["c"] >= LAW_FROM, two_term, np.nan)
+
+            def report(part: int, total: int, start: float = done, share: float = cost[n]) -> None:
+                if progress is not None:
+                    progress((start + share * part / total) / whole)
+
+            draw = sample(n, int(k[-1]), field, samples=samples, seed=seed, progress=report)
+            logs = draw.log_norms if model == "rnn" else draw.lru_log_norms
+            assert logs is not None
+            summary = [Estimate.from_logs(2.0 * logs[:, i], frame["log_exact"][i] + shift, quantiles=()) for i in k]
+            frame["log_mean"] = [one.log_mean - shift for one in summary]
+            frame["relative_stderr"] = [one.relative_stderr for one in summary]
+            frame["log_median"] = [one.log_median - shift for one in summary]
+            frame["tail_share"] = [one.tail_share for one in summary]
+            frame["ess"] = [one.ess for one in summary]
+            frame["z"] = [one.z for one in summary]
+            frame["samples"] = samples
+            frame["reachable"] = [not one.heavy_tailed for one in summary]
+            rows.append(frame)
+            done += cost[n]
+    return pd.concat(rows, ignore_index=True)
+
+
+def colours(widths: Sequence[int]) -> dict[int, tuple[float, float, float, float]]:
+    """A light-to-dark, colour-blind-safe scale over the widths."""
+    positions = np.linspace(0.86, 0.08, len(widths))
+    return {n: colormaps["viridis"](position) for n, position in zip(widths, positions, strict=True)}
+
+
+def draw_band(axes: Axes, one: pd.DataFrame, colour: Any) -> None:
+    """Mean +- 2 standard errors, where the mean can be believed; cut at a thousandth of the mean for the log axis."""
+    believed = one[one["reachable"]]
+    mean = np.exp(believed["log_mean"])
+    low = mean * np.maximum(1.0 - 2.0 * believed["relative_stderr"], 1e-3)
+    high = mean * (1.0 + 2.0 * believed["relative_stderr"])
+    axes.fill_between(believed["c"], low, high, color=colour, alpha=0.25, linewidth=0, zorder=1)
+
+
+def draw_means(axes: Axes, one: pd.DataFrame, at: Any, colour: Any, marker: str = "o") -> None:
+    """Monte Carlo means at the steps nearest to the ratios `at`; hollow where the tail carries them."""
+    picked = one.iloc[[int((one["c"] - c).abs().argmin()) for c in at]]
+    for believable, points in picked.groupby("reachable"):
+        face = colour if believable else "white"
+        axes.plot(
+            points["c"],
+            np.exp(points["log_mean"]),
+            marker,
+            color=colour,
+            markerfacecolor=face,
+            markeredgewidth=1.1,
+            zorder=5,
+        )
+
+
+def draw_panel(axes: Axes, rows: pd.DataFrame, *, two_term: bool) -> None:
+    """Exact curves, the limit, Monte Carlo points with error bands, medians, for all widths of one field."""
+    palette = colours(sorted(rows["n"].unique()))
+    longest = rows[rows["n"] == rows["n"].max()]
+    longest = longest[longest["log_limit"] > -np.inf]
+    axes.plot(longest["c"], np.exp(longest["log_limit"]), color="black", linestyle=(0, (5, 2)), linewidth=1.6, zorder=4)
+    for position, (n, one) in enumerate(rows.groupby("n")):
+        colour = palette[n]
+        axes.plot(one["c"], np.exp(one["log_exact"]), color=colour, zorder=3)
+        axes.plot(one["c"], np.exp(one["log_median"]), color=colour, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=2)
+        draw_band(axes, one, colour)
+        if two_term:
+            law = one.dropna(subset="log_two_term")
+            axes.plot(law["c"], np.exp(law["log_two_term"]), zorder=4, **LAW_STYLE)
+        # Markers of different widths are shifted against each other, so that none hides another.
+        offsets = np.arange(MARKER_SPACING * (1 + position / 5) / 1.5, LARGEST_C + 1e-9, MARKER_SPACING)
+        draw_means(axes, one, offsets, colour)
+    axes.set_yscale("log")
+    axes.set_xlim(0.0, LARGEST_C)
+
+
+def legend_entries(widths: Sequence[int], *, limit: str, two_term: bool) -> list[Line2D | Patch]:
+    """Legend: one line a width, then what each mark means."""
+    grey = "0.35"
+    entries: list[Line2D | Patch] = [
+        Line2D([], [], color=colour, linewidth=2.2, label=f"n = {n}") for n, colour in colours(widths).items()
+    ]
+    entries += [
+        Line2D([], [], color=grey, label="exact mean at finite n"),
+        Line2D([], [], color="black", linestyle=(0, (5, 2)), linewidth=1.6, label=limit),
+    ]
+    if two_term:
+        entries.append(Line2D([], [], label="two-term law, each n (real)", **LAW_STYLE))
+    entries += [
+        Line2D([], [], color=grey, marker="o", linestyle="", label="Monte Carlo mean"),
+        Patch(color=grey, alpha=0.3, linewidth=0, label="± 2 standard errors"),
+        Line2D(
+            [],
+            [],
+            color=grey,
+            marker="o",
+            markerfacecolor="white",
+            linestyle="",
+            label="mean not reached:\ntop 1 % of draws carry > half",
+        ),
+        Line2D([], [], color=grey, linewidth=0.9, linestyle=(0, (1, 1.5)), label="median draw"),
+    ]
+    return entries

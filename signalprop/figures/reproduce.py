@@ -1,0 +1,92 @@
+"""Write every figure as PNG and SVG, with a CSV of the numbers drawn and a JSON that says where they come from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+from signalprop._provenance import provenance
+from signalprop.fields import choices
+
+FIGURES = ("critical_rnn", "critical_lru", "activations")
+QUALITIES = ("quick", "default", "full")
+
+
+def reproduce(
+    directory: str | os.PathLike[str] = "figures",
+    quality: str = "default",
+    *,
+    seed: int = 0,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Path]:
+    """Compute and write all figures; returns the paths of the PNG files.
+
+    Parameters
+    ----------
+    directory
+        Where to write; made if missing. For each figure ``NAME.png``, ``.svg``, ``.csv`` and ``.json`` are replaced.
+    quality
+        ``"quick"`` (a look, under a minute), ``"default"`` (about two minutes on two cores) or ``"full"``.
+    seed
+        Root seed of all draws.
+    progress
+        Called as ``progress(figure, share)`` with the share of that figure that is done.
+
+    Raises
+    ------
+    ValueError
+        An unknown quality.
+    """
+    if quality not in QUALITIES:
+        raise ValueError(f"quality must be one of {choices(QUALITIES)}, got {quality!r}.")
+    target = Path(directory)
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    with _drawing():
+        for name in FIGURES:
+            module = import_module(f"signalprop.figures.{name}")
+            size = module.SIZES[quality]
+
+            def report(share: float, name: str = name) -> None:
+                if progress is not None:
+                    progress(name, share)
+
+            report(0.0)
+            frame = module.data(seed=seed, progress=report, **size)
+            figure = module.draw(frame)
+            figure.savefig(target / f"{name}.png")
+            figure.savefig(target / f"{name}.svg", metadata={"Date": None})
+            matplotlib.pyplot.close(figure)
+            frame.to_csv(target / f"{name}.csv", index=False, float_format="%.10g")
+            about: dict[str, Any] = {
+                "figure": name,
+                "title": (module.__doc__ or "").strip().splitlines()[0],
+                "parameters": {"quality": quality, "seed": seed, **size},
+                "columns": (module.data.__doc__ or "").strip(),
+                **provenance(),
+            }
+            (target / f"{name}.json").write_text(json.dumps(about, indent=2) + "\n")
+            written.append(target / f"{name}.png")
+            report(1.0)
+    return written
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """A file-only backend and the house style, restored afterwards."""
+    import matplotlib.pyplot as plt
+
+    backend = matplotlib.get_backend()
+    plt.switch_backend("agg")
+    try:
+        with plt.style.context(str(Path(__file__).with_name("style.mplstyle"))):
+            yield
+    finally:
+        plt.switch_backend(backend)

@@ -1,0 +1,179 @@
+"""The weights themselves: n x n matrices applied step by step, tied or fresh at every layer, linear or rectified.
+
+This is the definition, and the sampler for what the width-free law does not cover: activations, untied layers, and
+the energy ||h(t)||^2/n of the driven recurrence with a fresh input at each step.
+
+Quaternion weights act on C^{2n} through [[A, B], [-conj B, conj A]] (q = a + b j); a quaternion vector is one
+complex column of length 2n with the same norm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from signalprop.fields import Field
+from signalprop.ginibre._streams import generator
+
+MAX_N = 10_000
+_CHUNK_NUMBERS = 1 << 21
+
+
+class Activation(StrEnum):
+    """Entry-wise activation, applied after the weights."""
+
+    LINEAR = "linear"
+    RELU = "relu"
+    LEAKY_RELU = "leaky_relu"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """How one step acts: ``h <- phi(gain W h)``, with the gain that keeps E||h||^2 at infinite width.
+
+    gain = 1 (linear), sqrt(2) (ReLU), sqrt(2/(1 + slope^2)) (leaky ReLU), since for a centred Gaussian z
+    E relu(z)^2 = E z^2 / 2 and E leaky(z)^2 = (1 + slope^2)/2 E z^2 (He et al., arXiv:1502.01852).
+    """
+
+    activation: Activation = Activation.LINEAR
+    negative_slope: float = 0.0
+    tied: bool = True
+
+    @property
+    def gain(self) -> float:
+        """Factor on the weights that makes the activation preserve the mean energy."""
+        if self.activation is Activation.LINEAR:
+            return 1.0
+        return math.sqrt(2.0 / (1.0 + self._slope**2))
+
+    def apply(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+        """The activation, without the gain."""
+        if self.activation is Activation.LINEAR:
+            return values
+        return np.where(values > 0, values, self._slope * values)  # type: ignore[operator]
+
+    @property
+    def _slope(self) -> float:
+        return self.negative_slope if self.activation is Activation.LEAKY_RELU else 0.0
+
+
+def samples_per_chunk(n: int, field: Field) -> int:
+    """Samples of one chunk, a function of the cell alone.
+
+    Raises
+    ------
+    ValueError
+        If n is above 10000.
+    """
+    if n > MAX_N:
+        raise ValueError(
+            f"n must be at most {MAX_N} for method='dense', got {n}; use method='krylov', whose cost does not depend on n."
+        )
+    return max(1, min(256, _CHUNK_NUMBERS // (field.beta * n * n)))
+
+
+def draw_chunk(
+    n: int, k: int, field: Field, layer: Layer, count: int, seed: int, chunk: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Log-norms of `count` samples, shape (count, k+1): ``log ||h(k')||/||x||`` and, linear only, ``log ||h(t)||/sqrt(n)``.
+
+    The second path is the driven recurrence h <- W h + x with a fresh standard Gaussian x at each step.
+    """
+    rng = generator(seed, chunk)
+    if layer.tied:
+        with threadpool_limits(1, user_api="blas"):  # the digits must not depend on the BLAS thread count
+            return _tied(n, k, field, layer, count, rng)
+    return _untied(n, k, field, layer, count, rng)
+
+
+def weights(n: int, field: Field, count: int, rng: np.random.Generator) -> NDArray[np.float64] | NDArray[np.complex128]:
+    """`count` matrices W with E|w_ij|^2 = 1/n; shape (count, n, n), complex (count, 2n, 2n) for quaternions."""
+    part = 1.0 / math.sqrt(field.beta * n)
+    if field is Field.REAL:
+        real = rng.standard_normal((count, n, n))
+        real *= part
+        return real
+    if field is Field.COMPLEX:
+        return _proper(rng, (count, n, n), part)
+    a, b = _proper(rng, (count, n, n), part), _proper(rng, (count, n, n), part)
+    return np.concatenate([np.concatenate([a, b], axis=2), np.concatenate([-b.conj(), a.conj()], axis=2)], axis=1)
+
+
+def _proper(rng: np.random.Generator, shape: tuple[int, ...], part: float) -> NDArray[np.complex128]:
+    """Complex Gaussians with independent parts of standard deviation `part`."""
+    flat = rng.standard_normal((*shape[:-1], 2 * shape[-1]))
+    flat *= part
+    return flat.view(np.complex128)
+
+
+def _inputs(n: int, field: Field, count: int, rng: np.random.Generator) -> NDArray[np.float64] | NDArray[np.complex128]:
+    """Inputs with E x x* = I over the field, shape (count, n) or (count, 2n)."""
+    if field is Field.REAL:
+        return rng.standard_normal((count, n))
+    return _proper(rng, (count, n if field is Field.COMPLEX else 2 * n), 1.0 / math.sqrt(field.beta))
+
+
+def _log_norm(vectors: NDArray[np.generic]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):  # a rectified state can die: its log-norm is -inf
+        logs: NDArray[np.float64] = np.log(np.linalg.norm(vectors, axis=1))
+    return logs
+
+
+def _matvec(w: NDArray[Any], h: NDArray[Any]) -> NDArray[Any]:
+    """W h for each sample; one matrix-vector product at a time is what BLAS does best."""
+    product: NDArray[Any] = np.matmul(w, h[:, :, None])[:, :, 0]
+    return product
+
+
+def _tied(
+    n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    w = weights(n, field, count, rng)
+    x = _inputs(n, field, count, rng)
+    linear = layer.activation is Activation.LINEAR
+    rnn_logs = np.zeros((count, k + 1))
+    lru_logs = np.zeros((count, k + 1)) if linear else None
+    # Unit vector and log of its norm for h <- W h; for the driven recurrence both h and the inputs are divided by
+    # the running norm, so its scale cannot overflow either.
+    h = x / np.linalg.norm(x, axis=1, keepdims=True)
+    driven, driven_log = x, np.zeros(count)
+    if lru_logs is not None:
+        lru_logs[:, 0] = _log_norm(driven) - 0.5 * math.log(n)
+    for step in range(1, k + 1):
+        h = layer.apply(layer.gain * _matvec(w, h))
+        if lru_logs is not None:
+            driven = _matvec(w, driven) + _inputs(n, field, count, rng) * np.exp(-driven_log)[:, None]
+            norm = np.linalg.norm(driven, axis=1)
+            driven = driven / norm[:, None]
+            driven_log = driven_log + np.log(norm)
+            lru_logs[:, step] = driven_log - 0.5 * math.log(n)
+        norms = _log_norm(h)
+        rnn_logs[:, step] = rnn_logs[:, step - 1] + norms
+        h = h / np.where(np.isfinite(norms), np.exp(norms), 1.0)[:, None]
+    return rnn_logs, lru_logs
+
+
+def _untied(
+    n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Fresh weights at every layer: given h, W h is Gaussian with covariance ||h||^2/n, so n numbers a layer suffice."""
+    linear = layer.activation is Activation.LINEAR
+    rnn_logs = np.zeros((count, k + 1))
+    lru_logs = np.zeros((count, k + 1)) if linear else None
+    energy_log = 2.0 * (_log_norm(_inputs(n, field, count, rng)) - 0.5 * math.log(n))
+    if lru_logs is not None:
+        lru_logs[:, 0] = 0.5 * energy_log
+    for step in range(1, k + 1):
+        factor = _log_norm(layer.apply(layer.gain * _inputs(n, field, count, rng))) - 0.5 * math.log(n)
+        rnn_logs[:, step] = rnn_logs[:, step - 1] + factor
+        if lru_logs is not None:
+            fresh = _log_norm(_inputs(n, field, count, rng)) - 0.5 * math.log(n)
+            energy_log = np.logaddexp(energy_log, 0.0) + 2.0 * fresh
+            lru_logs[:, step] = 0.5 * energy_log
+    return rnn_logs, lru_logs

@@ -1,0 +1,1 @@
+"""Monte Carlo runs: draws in, estimates with an honest error out."""

@@ -1,0 +1,162 @@
+"""Open chains of identified indices: the state that both Wick enumerations walk through.
+
+A factor of the trace owns two *slots*, its row index and its column index. Neighbouring factors share an
+index, so before any pairing the slots are linked two by two into open chains. Pairing two factors identifies
+their row slots and their column slots: each identification joins two chains at their end points, or closes
+one chain, and a closed chain is one free index, worth a factor n. A chain is known by its end points alone
+(``other[end]`` is the opposite end), so joining and undoing cost O(1).
+
+The last three pairings are not walked. When 16 chain ends are left the state fits into one 64-bit word (a
+nibble an end), one more pairing is made inside the word, and the 12 ends that remain form one of 11!! = 10395
+perfect matchings, whose rank looks up how many indices each of the possible completions closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain as flatten
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+TAIL_ENDS = 12
+TAIL_STATES = 10395
+
+
+@intrinsic
+def _trailing_zeros(typing_context: Any, word: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), build
+
+
+@njit(nogil=True, inline="always", cache=True)
+def join_in_word_kernel(word, x, y):  # type: ignore[no-untyped-def]
+    """Identify ends `x` and `y` of the nibble-packed state; returns the new state and 1 if a chain closed."""
+    far_x = (word >> (4 * x)) & 15
+    far_y = (word >> (4 * y)) & 15
+    word &= ~((15 << (4 * far_x)) | (15 << (4 * far_y)))
+    return word | (far_y << (4 * far_x)) | (far_x << (4 * far_y)), np.int64(far_x == y)
+
+
+@njit(nogil=True, inline="always", cache=True)
+def tail_rank_kernel(word, mask, order):  # type: ignore[no-untyped-def]
+    """Rank in [0, 10395) of the matching of the 12 ends in `mask`.
+
+    `order` holds in nibble e the position of end e among the 12. Removing an end lowers the position of all
+    ends above it by one, which is one subtraction on the whole word; nibbles outside `mask` hold 15 so that
+    they never borrow.
+    """
+    rank = 0
+    for width in (11, 9, 7, 5, 3):
+        low = _trailing_zeros(mask)  # type: ignore[call-arg, var-annotated]
+        partner = (word >> (4 * low)) & 15
+        rank = rank * width + ((order >> (4 * partner)) & 15) - 1
+        mask ^= (1 << low) | (1 << partner)
+        order -= 0x1111111111111110 << (4 * low)
+        order -= 0x1111111111111110 << (4 * partner)
+    return rank
+
+
+@njit(nogil=True, cache=True)
+def _tail_counts_kernel(completions, counts):  # type: ignore[no-untyped-def]
+    """counts[rank, v]: completions (each six pairs of ends) that close v chains of matching number `rank`."""
+    partner = np.empty(TAIL_ENDS, np.int64)
+    ends = np.empty(TAIL_ENDS, np.int64)
+    digits = np.zeros(6, np.int64)
+    for rank in range(TAIL_STATES):
+        # Unrank: digits in base 3, 5, 7, 9, 11 from the last choice to the first.
+        rest = rank
+        for level in range(4, -1, -1):
+            digits[level] = rest % (11 - 2 * level)
+            rest //= 11 - 2 * level
+        used = 0
+        low = 0
+        for level in range(6):
+            while used >> low & 1:
+                low += 1
+            mate = low + 1
+            skip = digits[level]
+            while used >> mate & 1 or skip > 0:
+                skip -= 1 - (used >> mate & 1)
+                mate += 1
+            used |= (1 << low) | (1 << mate)
+            partner[low] = mate
+            partner[mate] = low
+        for row in range(completions.shape[0]):
+            for end in range(TAIL_ENDS):
+                ends[end] = partner[end]
+            closed = 0
+            for pair in range(6):
+                x, y = completions[row, pair]
+                far_x, far_y = ends[x], ends[y]
+                closed += far_x == y
+                ends[far_x] = far_y
+                ends[far_y] = far_x
+            counts[rank, closed] += 1
+
+
+def tail_table(completions: Iterable[Iterable[tuple[int, int]]]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Class of each of the 10395 tail states, and for each class how many completions close v chains.
+
+    Parameters
+    ----------
+    completions
+        Each completion as three pairs of factors numbered 0..5; factor f has ends 2f (row) and 2f+1 (column).
+
+    Returns
+    -------
+    (classes, closings)
+        ``closings[classes[rank], v]`` completions of state `rank` close v chains.
+    """
+    pairs = [
+        list(flatten.from_iterable(((2 * a, 2 * b), (2 * a + 1, 2 * b + 1)) for a, b in one)) for one in completions
+    ]
+    counts = np.zeros((TAIL_STATES, 7), np.int64)
+    _tail_counts_kernel(np.asarray(pairs, np.int64), counts)
+    closings, classes = np.unique(counts, axis=0, return_inverse=True)
+    return classes.astype(np.uint8).ravel(), closings
+
+
+def open_chains(k: int) -> NDArray[np.uint8]:
+    """Far ends of the 2k chains of tr[G^k (G^k)*]: slots 2f (row) and 2f+1 (column) of factors f = 0..2k-1.
+
+    Factors 0..k-1 are G along the path i_0..i_k, factors k..2k-1 the conjugated copy along j_0..j_k; the trace
+    closes the two paths at i_0 = j_0 and i_k = j_k.
+    """
+    other = np.empty(4 * k, np.uint8)
+
+    def link(a: int, b: int) -> None:
+        other[a], other[b] = b, a
+
+    for start in (0, k):
+        for m in range(start, start + k - 1):
+            link(2 * m + 1, 2 * m + 2)
+    link(0, 2 * k)
+    link(2 * k - 1, 4 * k - 1)
+    return other
+
+
+def pair_factors(other: NDArray[np.uint8], f: int, g: int) -> int:
+    """Pair factors `f` and `g` in place; returns how many chains that closes (0, 1 or 2)."""
+    closed = 0
+    for x, y in ((2 * f, 2 * g), (2 * f + 1, 2 * g + 1)):
+        far_x, far_y = int(other[x]), int(other[y])
+        other[far_x], other[far_y] = far_y, far_x
+        closed += far_x == y
+    return closed
+
+
+def unfold(histogram: NDArray[np.int64], closings: NDArray[np.int64], k: int) -> tuple[int, ...]:
+    """Turn ``histogram[closed, class]`` into the number of pairings with V = 0..k+1 free indices."""
+    totals = [0] * (histogram.shape[0] + closings.shape[1])
+    for closed, row in enumerate(histogram.tolist()):
+        for number, closing in zip(row, closings.tolist(), strict=True):
+            for extra, ways in enumerate(closing):
+                totals[closed + extra] += number * ways
+    return tuple(totals[: k + 2])

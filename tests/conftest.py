@@ -1,0 +1,27 @@
+"""Fixtures shared by the tests."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ORACLES = Path(__file__).parent / "oracles"
+
+
+@pytest.fixture(scope="session")
+def trace_polynomials():
+    """Coefficients of M_k by loop equations: {field: {k: [coefficients]}}."""
+    table = json.loads((ORACLES / "trace_polynomials.json").read_text())
+    return {field: {int(k): tuple(row) for k, row in table[field].items()} for field in ("complex", "real")}
+
+
+@pytest.fixture(scope="session")
+def energies():
+    """Rows of {n, k, complex, real, quaternion}; energies as 40-digit strings."""
+    return json.loads((ORACLES / "energies.json").read_text())["rows"]
+
+
+@pytest.fixture(scope="session")
+def second_moments():
+    """{'field:k': {'E(trM)^2': [...], 'E tr M^2': [...]}}."""
+    return json.loads((ORACLES / "second_moments.json").read_text())

@@ -1,0 +1,102 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from signalprop import energy
+from signalprop.figures import activations, critical_lru, critical_rnn
+from signalprop.figures.critical_path import draw_means
+from signalprop.figures.reproduce import FIGURES, reproduce
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("figures")
+    steps = []
+    paths = reproduce(directory, "quick", seed=3, progress=lambda name, share: steps.append((name, share)))
+    return directory, paths, steps
+
+
+def test_every_figure_comes_with_its_numbers_and_its_origin(written):
+    directory, paths, _ = written
+    assert [path.stem for path in paths] == list(FIGURES)
+    for name in FIGURES:
+        assert (directory / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (directory / f"{name}.svg").read_text()
+        frame = pd.read_csv(directory / f"{name}.csv")
+        assert len(frame) > 50
+        about = json.loads((directory / f"{name}.json").read_text())
+        assert about["parameters"]["seed"] == 3
+        assert about["parameters"]["quality"] == "quick"
+        assert {"git_revision", "signalprop", "libraries", "columns"} <= set(about)
+
+
+def test_progress_runs_from_start_to_end_of_each_figure(written):
+    _, _, steps = written
+    for name in FIGURES:
+        shares = [share for which, share in steps if which == name]
+        assert shares[0] == 0.0
+        assert shares[-1] == 1.0
+        assert shares == sorted(shares)
+
+
+def test_numbers_in_the_csv_are_the_exact_energies(written):
+    directory, _, _ = written
+    rnn = pd.read_csv(directory / "critical_rnn.csv")
+    lru = pd.read_csv(directory / "critical_lru.csv")
+    for field in ("complex", "real"):
+        for n in (100, 2000):
+            rows = rnn[(rnn["field"] == field) & (rnn["n"] == n)]
+            np.testing.assert_allclose(
+                rows["log_exact"], energy.rnn_energy(n, rows["k"].to_numpy(), field, log=True), rtol=1e-8, atol=1e-9
+            )
+            rows = lru[(lru["field"] == field) & (lru["n"] == n)]
+            want = energy.lru_energy(n, rows["k"].to_numpy(), field, log=True) - 0.5 * np.log(n)
+            np.testing.assert_allclose(rows["log_exact"], want, rtol=1e-8, atol=1e-9)
+
+
+def test_monte_carlo_agrees_where_it_claims_to_and_not_beyond(written):
+    directory, _, _ = written
+    for name in ("critical_rnn", "critical_lru"):
+        frame = pd.read_csv(directory / f"{name}.csv")
+        light = frame[(frame["tail_share"] < 0.06) & (frame["k"] > 0)]
+        assert len(light) > 100
+        # Steps of one path are correlated: bound the worst of all of them, fixed seed.
+        assert light["z"].abs().max() < 4.5
+        far = frame[(frame["field"] == "real") & (frame["c"] > 4.5)]
+        assert not far["reachable"].any()
+
+
+def test_hollow_markers_mark_what_the_tail_carries(written):
+    directory, _, _ = written
+    frame = pd.read_csv(directory / "critical_rnn.csv")
+    one = frame[(frame["field"] == "real") & (frame["n"] == 2000)]
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    draw_means(axes, one, [1.0, 5.0], "C0")
+    faces = {round(float(line.get_xdata()[0])): line.get_markerfacecolor() for line in axes.lines}
+    assert faces == {1: "C0", 5: "white"}
+
+
+@pytest.mark.parametrize(("module", "panels"), [(critical_rnn, 2), (critical_lru, 2), (activations, 3)])
+def test_panels_are_labelled(module, panels, written):
+    directory, _, _ = written
+    figure = module.draw(pd.read_csv(directory / f"{module.__name__.rsplit('.', 1)[1]}.csv"))
+    assert len(figure.axes) == panels
+    assert figure.axes[0].get_ylabel()
+    for axes in figure.axes:
+        assert axes.get_xlabel()
+        assert axes.get_title()
+        assert axes.get_yscale() == "log"
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert any("top 1 %" in label for label in labels)
+    import matplotlib.pyplot as plt
+
+    plt.close(figure)
+
+
+def test_unknown_quality(tmp_path):
+    with pytest.raises(ValueError, match="quality must be one of 'quick', 'default' or 'full', got 'best'"):
+        reproduce(tmp_path, "best")

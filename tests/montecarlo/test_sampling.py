@@ -1,0 +1,109 @@
+import math
+
+import numpy as np
+import pytest
+
+from signalprop import lru_energy, rnn_energy, sample
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"method": "dense"}, {"method": "dense", "activation": "relu"}, {"method": "dense", "tied": False}],
+)
+def test_digits_do_not_depend_on_the_number_of_threads(arguments):
+    runs = [sample(30, 12, "real", samples=1500, seed=5, workers=workers, **arguments) for workers in (1, 2, 5)]
+    for other in runs[1:]:
+        assert np.array_equal(runs[0].log_norms, other.log_norms)
+        if runs[0].lru_log_norms is not None:
+            assert np.array_equal(runs[0].lru_log_norms, other.lru_log_norms)
+
+
+def test_seed_decides():
+    first, again, other = (sample(30, 5, samples=50, seed=seed).log_norms for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_a_longer_run_begins_with_the_shorter_one():
+    short, long = sample(8, 4, samples=512, seed=3), sample(8, 4, samples=1500, seed=3)
+    assert np.array_equal(long.log_norms[:512], short.log_norms)
+
+
+def test_path_and_estimates_fit_together():
+    draw = sample(100, 20, "real", samples=3000, seed=1)
+    assert draw.log_norms.shape == draw.lru_log_norms.shape == (3000, 21)
+    assert (draw.log_norms[:, 0] == 0.0).all()
+    assert draw.samples == 3000
+    assert draw.rnn(7).exact == pytest.approx(rnn_energy(100, 7, "real"))
+    assert draw.lru(7).exact == pytest.approx(lru_energy(100, 7, "real"))
+    assert draw.rnn().log_exact == draw.rnn(20).log_exact
+    np.testing.assert_allclose(
+        np.exp(2 * draw.lru_log_norms), np.cumsum(np.exp(2 * draw.log_norms), axis=1), rtol=1e-10
+    )
+
+
+def test_exact_values_of_untied_and_nonlinear_layers():
+    untied = sample(40, 6, "real", samples=2000, seed=1, method="dense", tied=False)
+    assert untied.rnn().exact == 1.0
+    assert untied.lru().exact == pytest.approx(7.0)
+    assert abs(untied.lru().z) < 4
+    relu = sample(40, 6, "real", samples=100, seed=1, method="dense", activation="relu")
+    assert relu.rnn().log_exact is None
+    assert relu.rnn().z is None
+    with pytest.raises(ValueError, match="lru\\(\\) needs activation='linear', got 'relu'"):
+        relu.lru()
+
+
+def test_progress_reaches_the_end():
+    seen = []
+    sample(10, 3, samples=2000, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (2000, 2000)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_zero_steps():
+    draw = sample(10, 0, samples=5)
+    assert draw.log_norms.shape == (5, 1)
+    assert draw.rnn().z == 0.0
+
+
+def test_heavy_tail_is_called_by_its_name():
+    # c = 5, real: the mean of a thousand draws typically misses the exact mean by a large factor, and says so.
+    runs = [sample(100, 50, "real", samples=1000, seed=seed).rnn() for seed in range(15)]
+    assert all(one.heavy_tailed for one in runs)
+    assert all("read the exact mean or the median" in one.verdict for one in runs)
+    assert np.median([one.log_mean - one.log_exact for one in runs]) < -math.log(3.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 0}, "n must be at least 1, got 0"),
+        ({"k": -1}, "k must be at least 0, got -1"),
+        ({"samples": 1}, "samples must be at least 2, got 1"),
+        ({"seed": -3}, "seed must be at least 0, got -3"),
+        ({"workers": 0}, "workers must be at least 1, got 0"),
+        ({"method": "fast"}, "method must be one of 'krylov' or 'dense', got 'fast'"),
+        ({"activation": "tanh"}, "activation must be one of 'linear', 'relu' or 'leaky_relu', got 'tanh'"),
+        ({"field": "quaternions"}, "field must be one of"),
+        ({"activation": "relu", "method": "dense"}, "activation='relu' needs field='real'"),
+        ({"activation": "relu", "field": "real"}, "method='krylov' covers linear tied weights only"),
+        ({"tied": False}, "use method='dense' for activations or tied=False"),
+        (
+            {"n": 20_000, "method": "dense"},
+            r"n must be at most 10000 for method='dense', got 20000; use method='krylov'",
+        ),
+        ({"n": 10**9, "k": 10**6}, r"k must be at most \d+ for method='krylov' with complex weights"),
+        ({"n": 2 * 10**18}, "n must be at most"),
+        ({"n": 10.5}, "n must be a whole number"),
+        ({"negative_slope": -1.0}, "negative_slope must be a positive finite number"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        sample(**{"n": 10, "k": 3, "samples": 10, **arguments})
+
+
+def test_step_beyond_the_path():
+    with pytest.raises(ValueError, match=r"k must be at most 3, got 4\. That is where the sampled path ends"):
+        sample(10, 3, samples=10).rnn(4)

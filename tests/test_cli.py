@@ -1,0 +1,163 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from signalprop import sample
+from signalprop.cli import app
+
+runner = CliRunner()
+
+
+def run_json(*arguments):
+    result = runner.invoke(app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(("field", "want"), [("real", 3.5271e7), ("complex", 8229.53)])
+def test_energy_as_json(field, want):
+    answer = run_json("energy", "-n", "2500", "-k", "250", "--field", field)
+    assert answer["Q"] == pytest.approx(want, rel=2e-5)
+    assert answer["infinite_width"] == 1.0
+    assert answer["c"] == 5.0
+
+
+def test_energy_of_the_driven_recurrence():
+    answer = run_json("energy", "-n", "100", "-k", "50", "--model", "lru", "--scale", "0.9")
+    assert answer["infinite_width"] == pytest.approx(sum(0.81**j for j in range(51)))
+    assert run_json("energy", "-n", "100", "-k", "50", "--model", "lru")["infinite_width"] == 51.0
+
+
+def test_energy_beyond_float64_keeps_its_log():
+    answer = run_json("energy", "-n", "10", "-k", "5000")
+    assert answer["Q"] is None
+    assert answer["log_Q"] > 1000
+
+
+def test_energy_as_text():
+    result = runner.invoke(app, ["energy", "-n", "2500", "-k", "250", "--field", "real"])
+    assert "3.5271e7" in result.stdout
+    assert "infinite width  1\n" in result.stdout
+    assert "signalprop sample -n 2500 -k 250 --field real" in result.stdout
+    calm = runner.invoke(app, ["energy", "-n", "2500", "-k", "10"]).stdout
+    assert "rare draws" not in calm
+
+
+def test_sample_as_json_is_the_estimate_of_the_library():
+    answer = run_json("sample", "-n", "50", "-k", "10", "--field", "real", "--samples", "300", "--seed", "4")
+    want = sample(50, 10, "real", samples=300, seed=4).rnn().as_dict()
+    for name, value in want.items():
+        assert answer[name] == value
+
+
+def test_sample_as_text_says_what_the_mean_is_worth():
+    result = runner.invoke(app, ["sample", "-n", "100", "-k", "50", "--field", "real"])
+    assert result.exit_code == 0
+    assert "mean not reachable with plain sampling here" in result.stdout
+    assert "\x1b" not in result.stdout
+    lru = runner.invoke(app, ["sample", "-n", "100", "-k", "5", "--model", "lru", "--samples", "100"])
+    assert "one input direction reused" in lru.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [
+            "sample",
+            "-n",
+            "20",
+            "-k",
+            "4",
+            "--field",
+            "real",
+            "--method",
+            "dense",
+            "--activation",
+            "leaky_relu",
+            "--negative-slope",
+            "0.5",
+        ],
+        ["sample", "-n", "20", "-k", "4", "--method", "dense", "--untied"],
+    ],
+)
+def test_other_layers(arguments):
+    result = runner.invoke(app, [*arguments, "--samples", "100"])
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["energy", "-n", "0", "-k", "1"], "n must be at least 1, got 0"),
+        (["energy", "-n", "10", "-k", "-1"], "k must be at least 0, got -1"),
+        (
+            ["energy", "-n", "10", "-k", "1", "--field", "quaternions"],
+            "'quaternions' is not one of 'real', 'complex', 'quaternion'",
+        ),
+        (["energy", "-n", "ten", "-k", "1"], "integer"),
+        (["energy", "-n", "10", "-k", "1", "--scale", "nan"], "scale must be a positive finite number, got nan"),
+        (["energy", "-n", "10", "-k", "30000", "--field", "real"], "k must be at most 20000, got 30000"),
+        (["energy", "-n", "10"], "-k"),
+        (["sample", "-n", "10", "-k", "3", "--samples", "1"], "samples must be at least 2, got 1"),
+        (["sample", "-n", "10", "-k", "3", "--activation", "relu"], "needs field='real'"),
+        (["sample", "-n", "99999", "-k", "3", "--method", "dense"], "n must be at most 10000"),
+        (["reproduce", "--quick", "--full"], "--quick and --full exclude each other"),
+        (["reproduce", "--seed", "-1"], "seed must be at least 0, got -1"),
+        (["resample"], "No such command 'resample'"),
+    ],
+)
+def test_bad_usage_is_a_sentence_and_exit_code_two(arguments, sentence):
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_reproduce_writes_where_it_is_told(tmp_path, monkeypatch):
+    from signalprop.figures import reproduce as module
+
+    calls = []
+    monkeypatch.setattr(
+        module,
+        "reproduce",
+        lambda directory, quality, **options: calls.append((directory, quality)) or [tmp_path / "a.png"],
+    )
+    assert run_json("reproduce", "--quick", "--directory", str(tmp_path)) == {
+        "quality": "quick",
+        "figures": [str(tmp_path / "a.png")],
+    }
+    assert calls == [(str(tmp_path), "quick")]
+
+
+def test_info():
+    facts = run_json("info")
+    assert facts["libraries"]["numba"]
+    assert "numba" in runner.invoke(app, ["info"]).stdout
+
+
+def test_help_lists_the_commands():
+    result = runner.invoke(app, ["--help"])
+    for command in ("energy", "sample", "verify", "reproduce", "info"):
+        assert command in result.stdout
+    assert "..." not in result.stdout.split("Commands")[1]
+
+
+def test_help_and_small_energies_load_nothing_heavy():
+    heavy = "{'numba', 'pandas', 'matplotlib', 'scipy', 'torch', 'jax', 'sympy', 'flint'}"
+    for argument in ("['--help']", "['energy', '-n', '2500', '-k', '250', '--field', 'real']"):
+        code = (
+            "import sys; from signalprop.cli import app\n"
+            f"try: app({argument})\nexcept SystemExit: pass\n"
+            f"loaded = {heavy} & set(sys.modules); assert not loaded, loaded"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+
+
+def test_a_closed_pipe_is_not_a_traceback():
+    command = f"{sys.executable} -m signalprop --help | head -n 1"
+    done = subprocess.run(command, check=False, shell=True, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,65 @@
+from fractions import Fraction
+
+import pytest
+
+from signalprop import exact, moments
+
+FIELDS = ["complex", "real", "quaternion"]
+
+
+def test_oracle_table(energies):
+    for row in energies:
+        if row["k"] > 300 and row["n"] > 10**6:
+            continue
+        for field in FIELDS:
+            got = exact.rnn_energy(row["n"], row["k"], field)
+            want = Fraction(row[field])
+            assert abs(got / want - 1) < Fraction(1, 10**38), (row["n"], row["k"], field)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_fraction_equals_polynomial(field):
+    for k in range(12):
+        row, denominator = moments.trace_polynomial(k, field), moments.trace_denominator(k, field)
+        for n in (1, 2, 3, 8, 1001):
+            assert exact.rnn_energy(n, k, field) == Fraction(
+                sum(c * n**j for j, c in enumerate(row)), denominator * n ** (k + 1)
+            )
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("scale", [1, 2, Fraction(1, 2), Fraction(9, 10)])
+def test_lru_energy_is_the_sum(field, scale):
+    for n, t in [(1, 0), (1, 4), (2, 1), (3, 9), (50, 12), (4, 2), (4, 3), (4, 4)]:
+        assert exact.lru_energy(n, t, field, scale=scale) == sum(
+            exact.rnn_energy(n, k, field, scale=scale) for k in range(t + 1)
+        )
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_first_steps_keep_the_energy(field):
+    assert exact.rnn_energy(7, 0, field) == exact.rnn_energy(7, 1, field) == 1
+
+
+def test_the_fields_are_ordered():
+    for n in (1, 2, 9):
+        for k in (2, 3, 10):
+            h, c, r = (exact.rnn_energy(n, k, field) for field in ("quaternion", "complex", "real"))
+            assert 1 < h < c < r
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 0, "k": 1}, "n must be at least 1, got 0"),
+        ({"n": 3, "k": -2}, "k must be at least 0, got -2"),
+        ({"n": 3, "k": 2001, "field": "real"}, r"k must be at most 2000, got 2001\. Use signalprop\.energy"),
+        ({"n": 3, "k": 1, "scale": 0.9}, r"scale must be an int or a Fraction here, got 0\.9"),
+        ({"n": 3, "k": 1, "scale": 0}, "scale must be positive"),
+        ({"n": float("nan"), "k": 1}, "n must be a whole number, got nan"),
+        ({"n": float("inf"), "k": 1}, "n must be a whole number, got inf"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        exact.rnn_energy(**arguments)

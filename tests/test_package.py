@@ -1,0 +1,34 @@
+import subprocess
+import sys
+from importlib import resources
+
+import pytest
+
+import signalprop
+
+
+def test_import_stays_light():
+    code = (
+        "import sys, signalprop\n"
+        "heavy = {'numpy', 'numba', 'torch', 'jax', 'matplotlib', 'sympy', 'pandas', 'scipy', 'flint', 'typer'}\n"
+        "loaded = heavy & set(sys.modules)\n"
+        "assert not loaded, loaded"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_every_public_name_is_there():
+    for name in signalprop.__all__:
+        assert getattr(signalprop, name) is not None
+    assert set(signalprop.__all__) <= set(dir(signalprop))
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="module 'signalprop' has no attribute 'rnn_enrgy'"):
+        signalprop.rnn_enrgy  # noqa: B018
+
+
+def test_package_is_typed_and_carries_its_style():
+    files = resources.files("signalprop")
+    assert (files / "py.typed").is_file()
+    assert (files / "figures" / "style.mplstyle").is_file()

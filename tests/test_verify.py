@@ -1,0 +1,142 @@
+"""`signalprop verify` must fail when any one formula is wrong: break each in turn."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from signalprop import energy, exact, moments, regimes, verify
+from signalprop.cli import app
+from signalprop.ginibre import dense, krylov
+from signalprop.wick import matchings, permutations, reference
+
+runner = CliRunner()
+
+
+def bump(row):
+    """One unit moved between two coefficients: the sum stays right."""
+    row = list(row)
+    row[1] += 1
+    row[-1] -= 1
+    return tuple(row)
+
+
+def only_field(field, wrong):
+    """Wrap f(n, k, kind, ...) so that it is wrong for one field only."""
+
+    def breaker(right):
+        return lambda a, b, kind, *rest: wrong(right(a, b, kind, *rest)) if kind == field else right(a, b, kind, *rest)
+
+    return breaker
+
+
+BREAKS = {
+    "permutation kernel": (
+        permutations,
+        "count_cycles",
+        lambda f: lambda k: bump(f(k)) if k == 6 else f(k),
+        "enumeration",
+    ),
+    "matching kernel": (matchings, "count_cycles", lambda f: lambda k: bump(f(k)) if k == 5 else f(k), "enumeration"),
+    "permutation reference": (reference, "permutation_counts", lambda f: lambda k: bump(f(k)), "commutators"),
+    "matching reference": (reference, "matching_counts", lambda f: lambda k: bump(f(k)), "index sets"),
+    "complex polynomial": (moments, "_complex_polynomial", lambda f: lambda k: f(k) + (k == 9), "polynomial"),
+    "real polynomial": (moments, "_real_polynomial", lambda f: lambda k: f(k) + (k == 16), "polynomial"),
+    "quaternion denominator": (
+        moments,
+        "trace_denominator",
+        lambda f: lambda k, field: f(k, field) + (field == "quaternion"),
+        "polynomial",
+    ),
+    "complex fraction": (
+        exact,
+        "_energy",
+        only_field("complex", lambda q: q + Fraction(1, 10**9)),
+        "one Gaussian number",
+    ),
+    "real fraction": (exact, "_energy", only_field("real", lambda q: q + Fraction(1, 10**9)), "one Gaussian number"),
+    "quaternion fraction": (
+        exact,
+        "_energy",
+        only_field("quaternion", lambda q: q + Fraction(1, 10**9)),
+        "one Gaussian number",
+    ),
+    "summed form of S": (
+        exact,
+        "lru_energy",
+        lambda f: lambda n, t, field: f(n, t, field) + Fraction(n == 17, 10**6),
+        "S = sum of Q",
+    ),
+    "complex float": (energy, "_log_rnn", only_field("complex", lambda q: q + 3e-13), "float64 Q"),
+    "real float": (energy, "_log_rnn", only_field("real", lambda q: q + 3e-13), "float64 Q"),
+    "quaternion float": (energy, "_log_rnn", only_field("quaternion", lambda q: q + 3e-13), "float64 Q"),
+    "float sum": (energy, "lru_energy", lambda f: lambda n, t, field, log: f(n, t + 1, field, log=log), "float64 S"),
+    "critical law of Q": (
+        regimes,
+        "critical_rnn",
+        lambda f: lambda c, field="complex": f(np.asarray(c) * 1.002, field),
+        "sinh",
+    ),
+    "critical law of S": (
+        regimes,
+        "critical_lru",
+        lambda f: lambda c, field="complex": f(np.asarray(c) * 1.01, field),
+        "integral of the limit",
+    ),
+    "two-term law": (regimes, "two_term_rnn", lambda f: lambda n, k, log: f(n, k, log=log) + 0.1, "two-term"),
+    "width-free sampler": (krylov, "draw_chunk", lambda f: lambda *a: f(*a) + 0.01, "width-free sampler"),
+    "dense sampler": (dense, "_tied", lambda f: lambda *a: tuple(part + 0.05 for part in f(*a)), "dense sampler"),
+    "shape of the dense law": (
+        dense,
+        "_tied",
+        lambda f: lambda *a: tuple(part.mean(axis=0) + 1.2 * (part - part.mean(axis=0)) for part in f(*a)),
+        "whole law",
+    ),
+    "untied layers": (dense, "_untied", lambda f: lambda *a: (f(*a)[0] + 0.05, None), "fresh layers"),
+    "gain of the activations": (dense.Layer, "gain", lambda _: property(lambda self: 1.0), "fresh layers"),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_breaking_one_formula_fails_the_command(name, monkeypatch):
+    target, attribute, breaker, pattern = BREAKS[name]
+    right = target.__dict__[attribute]
+    monkeypatch.setattr(target, attribute, breaker(right))
+    result = runner.invoke(app, ["verify", "--only", pattern, "--json"])
+    assert result.exit_code == 1, result.output
+    report = json.loads(result.stdout)
+    assert not report["passed"]
+    assert any(not check["passed"] for check in report["checks"])
+
+
+def test_all_checks_pass_and_every_pattern_above_names_some():
+    result = runner.invoke(app, ["verify"])
+    assert result.exit_code == 0, result.output
+    checks = verify.all_checks()
+    assert f"{len(checks)} of {len(checks)} checks passed" in result.stdout
+    for *_, pattern in BREAKS.values():
+        assert any(pattern in check.name for check in checks)
+
+
+def test_an_exception_is_a_failure_with_its_text():
+    def explode():
+        raise RuntimeError("no such matrix")
+
+    (outcome,) = verify.run([verify.Check("broken", "grid", "unit", 1.0, explode)])
+    assert not outcome.passed
+    assert outcome.worst == math.inf
+    assert "RuntimeError: no such matrix" in outcome.name
+
+
+def test_nan_is_a_failure():
+    (outcome,) = verify.run([verify.Check("nan", "grid", "unit", 1.0, lambda: math.nan)])
+    assert not outcome.passed
+
+
+def test_pattern_that_names_nothing():
+    result = runner.invoke(app, ["verify", "--only", "zeta function"])
+    assert result.exit_code == 2
+    assert "--only 'zeta function' names no check" in result.stderr
