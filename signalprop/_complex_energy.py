@@ -1,4 +1,4 @@
-"""Kernels for log Q_{n,k} and log S_{n,t}, complex weights; unvalidated, called by `signalprop.energy`.
+"""Kernels for log Q_{n,k}, complex weights, and for sums along a path; unvalidated, called by `signalprop.energy`.
 
 With m = k + 2, x = m/n, A = sum_{j<m} atanh(j/n) and B = (1/2) sum_{j<m} log(1 - j^2/n^2),
 
@@ -45,11 +45,11 @@ def log_sinhc_kernel(a: float) -> float:
     return a + math.log(-math.expm1(-2.0 * a) / (2.0 * a))
 
 
-def log_q_small_kernel(n: float, k: int) -> float:
+def log_q_small_kernel(n: float, k: float) -> float:
     """N < 64 and k + 2 <= 128: positive recurrences for r_m - f_m and r_m + f_m."""
     difference = 0.0
     total = 2.0
-    for j in range(1, k + 2):
+    for j in range(1, int(k) + 2):
         step = j / n
         difference, total = difference + step * total, total + step * difference
     return math.log(n * difference / ((k + 1.0) * (k + 2.0)))
@@ -126,40 +126,22 @@ def log_q_many_kernel(n: Floats, k: Ints, out: Floats) -> None:
         out[i] = log_q_kernel(n[i], k[i])
 
 
-def log_s_path_kernel(n: float, log_scale: float, t: Ints, out: Floats) -> None:
-    """out[i] = log sum_{k<=t[i]} scale^{2k} Q_{n,k} for ascending t: one pass, compensated, carried as (top, total)."""
-    top = 0.0
+def log_sum_path_kernel(log_terms: Floats, t: Ints, out: Floats) -> None:
+    """out[i] = log sum_{k<=t[i]} exp(log_terms[k]) for ascending t: one pass, compensated, carried as (top, total)."""
+    top = -math.inf
     total = 0.0
     lost = 0.0
     done = 0
-    k = 0
-    while done < t.size:
-        term_log = log_q_kernel(n, k) + 2.0 * k * log_scale
-        if term_log > top:
-            shrink = math.exp(top - term_log)
+    for k in range(log_terms.size):
+        if log_terms[k] > top:
+            shrink = math.exp(top - log_terms[k])
             total *= shrink
             lost *= shrink
-            top = term_log
-        term = math.exp(term_log - top) - lost
+            top = log_terms[k]
+        term = math.exp(log_terms[k] - top) - lost
         new_total = total + term
         lost = (new_total - total) - term
         total = new_total
-        while done < t.size and t[done] == k:
-            out[done] = top + math.log(total)
-            done += 1
-        k += 1
-
-
-def log_sum_path_kernel(log_terms: Floats, t: Ints, out: Floats) -> None:
-    """out[i] = log sum_{k<=t[i]} exp(log_terms[k]) for ascending t."""
-    top = -np.inf
-    total = 0.0
-    done = 0
-    for k in range(log_terms.size):
-        if log_terms[k] > top:
-            total *= math.exp(top - log_terms[k])
-            top = log_terms[k]
-        total += math.exp(log_terms[k] - top)
         while done < t.size and t[done] == k:
             out[done] = top + math.log(total)
             done += 1

@@ -9,12 +9,12 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from signalprop.figures.critical_path import draw_panel, legend_entries, path_frame
+from signalprop.figures.critical_path import WIDTHS, draw_panel, legend_entries, path_frame
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"samples": 300, "widths": (100, 500, 2000)},
-    "default": {"samples": 4000},
-    "full": {"samples": 40000},
+    "default": {"samples": 4000, "widths": WIDTHS},
+    "full": {"samples": 40000, "widths": WIDTHS},
 }
 
 
