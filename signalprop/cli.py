@@ -114,9 +114,9 @@ def energy(
         ("ratio", f"{show(log_value - infinite_log)}"),
     ]
     for name, text in rows:
-        typer.echo(f"{name:<15} {text}")
+        print(f"{name:<15} {text}")
     if abs(log_value - infinite_log) > 1.0:
-        typer.echo(
+        print(
             "\nThis is the average over draws of W; far past sqrt(n) steps it is carried by rare draws.\n"
             f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}"
         )
@@ -167,8 +167,8 @@ def sample(
     energy_name = "||h(k)||^2/||x||^2" if model is Model.RNN else "||h(t)||^2/n"
     layer = activation.value + (f" (slope {negative_slope:g})" if activation is ActivationName.LEAKY_RELU else "")
     kind = f"{'feed-forward' if untied else 'recurrent'} {layer} network with {field.value} weights"
-    typer.echo(f"{samples} draws of a {kind}, method {method.value}, seed {seed}")
-    typer.echo(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
+    print(f"{samples} draws of a {kind}, method {method.value}, seed {seed}")
+    print(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
     quantiles = dict(estimate.log_quantiles)
     rows = [
         ("median draw", show(estimate.log_median)),
@@ -180,10 +180,10 @@ def sample(
         ("verdict", estimate.verdict),
     ]
     for name, text in rows:
-        typer.echo(f"{name:<15} {text}")
+        print(f"{name:<15} {text}")
     if model is Model.LRU and method is MethodName.KRYLOV:
-        typer.echo("\nEnergy given one input direction reused at every step; its mean is the same.")
-        typer.echo("For ||h(t)||^2/n itself: --method dense")
+        print("\nEnergy given one input direction reused at every step; its mean is the same.")
+        print("For ||h(t)||^2/n itself: --method dense")
 
 
 @app.command()
@@ -203,15 +203,15 @@ def verify(
             raise ValueError(f"--only {only!r} names no check; run 'signalprop verify' to see the names.")
     outcomes = []
     if not as_json:
-        typer.echo(f"{'':4} {'worst':>10} {'allowed':>10} {'':<38} check")
+        print(f"{'':4} {'worst':>10} {'allowed':>10} {'':<16} check")
     with bar("verifying") as report:
         for outcome in run(checks):
             outcomes.append(outcome)
             report(len(outcomes) / len(checks))
             if not as_json:
                 mark = "ok" if outcome.passed else "FAIL"
-                typer.echo(
-                    f"{mark:4} {outcome.worst:10.3g} {outcome.allowed:10.3g} {outcome.unit:<38} {outcome.name}: {outcome.grid}"
+                print(
+                    f"{mark:4} {outcome.worst:10.3g} {outcome.allowed:10.3g} {outcome.unit:<16} {outcome.name}: {outcome.grid}"
                 )
     failed = [one for one in outcomes if not one.passed]
     if as_json:
@@ -233,7 +233,7 @@ def verify(
             }
         )
     else:
-        typer.echo(
+        print(
             f"\n{len(outcomes) - len(failed)} of {len(outcomes)} checks passed in {sum(o.seconds for o in outcomes):.1f} s"
         )
     if failed:
@@ -273,7 +273,7 @@ def reproduce(
         print_json({"quality": quality, "figures": [str(path) for path in paths]})
         return
     for path in paths:
-        typer.echo(f"wrote {path} (and .svg, .csv, .json beside it)")
+        print(f"wrote {path} (and .svg, .csv, .json beside it)")
 
 
 @app.command()
@@ -288,9 +288,9 @@ def info(as_json: Json = False) -> None:
     for name, value in facts.items():
         if isinstance(value, dict):
             for library, version in value.items():
-                typer.echo(f"{library:<15} {version or 'not installed'}")
+                print(f"{library:<15} {version or 'not installed'}")
         else:
-            typer.echo(f"{name.replace('_', ' '):<15} {value if value is not None else 'unknown'}")
+            print(f"{name.replace('_', ' '):<15} {value if value is not None else 'unknown'}")
 
 
 def main() -> None:

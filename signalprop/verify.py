@@ -205,7 +205,7 @@ def all_checks() -> list[Check]:
             Check(
                 "width-free = dense, whole law of the path",
                 f"{field}, n = 12, k <= 14",
-                "largest KS statistic / critical value",
+                "KS / critical",
                 1,
                 partial(_same_law, field),
             ),
