@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from signalprop import energy, exact, fields, moments, regimes, verify, wick
+    from signalprop import energy, exact, fields, moments, precise, regimes, symbolic, verify, wick
     from signalprop.energy import lru_energy, rnn_energy
     from signalprop.fields import Field
     from signalprop.montecarlo.estimate import Estimate
@@ -25,7 +25,7 @@ _HOMES = {
     "Sample": "signalprop.montecarlo.sampling",
     "sample": "signalprop.montecarlo.sampling",
 }
-_MODULES = ("energy", "exact", "fields", "moments", "regimes", "verify", "wick")
+_MODULES = ("energy", "exact", "fields", "moments", "precise", "regimes", "symbolic", "verify", "wick")
 
 __all__ = [
     "Estimate",
@@ -36,9 +36,11 @@ __all__ = [
     "fields",
     "lru_energy",
     "moments",
+    "precise",
     "regimes",
     "rnn_energy",
     "sample",
+    "symbolic",
     "verify",
     "wick",
 ]

@@ -28,9 +28,9 @@ def whole_number(value: Any, name: str, minimum: int, maximum: int | None = None
             raise ValueError(f"{name} must be a whole number, got {value!r}.") from None
         number = int(value)  # type: ignore[call-overload]
     if number < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {number}.")
+        raise ValueError(f"{name} must be at least {minimum}, got {_shown(number)}.")
     if maximum is not None and number > maximum:
-        raise ValueError(f"{name} must be at most {maximum}, got {number}.{' ' + beyond if beyond else ''}")
+        raise ValueError(f"{name} must be at most {maximum}, got {_shown(number)}.{' ' + beyond if beyond else ''}")
     return number
 
 
@@ -61,10 +61,19 @@ def whole_numbers(
 
 def positive_float(value: Any, name: str) -> float:
     """Return `value` as a finite float above zero."""
+    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be a positive number, got {value!r}.")
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a positive number, got {value!r}.") from None
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number) or number <= 0.0:
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
+        raise ValueError(f"{name} must be a positive finite number, got {_shown(value)}.")
     return number
+
+
+def _shown(value: Any) -> str:
+    """The value for a message; a very long integer by its size."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return f"{'-' if value < 0 else ''}1e{int(value.bit_length() * math.log10(2.0))} or so"
+    return repr(value)

@@ -64,18 +64,18 @@ def log_q_kernel(n: float, k: int) -> float:
     m = k + 2.0
     first_order = 0.5 * (k + 1.0) * m / n  # A0
     x = m / n
-    if n < SMALL_N or m > n - NEAR_EDGE:
+    up = n + m
+    down = n - m
+    # The margin 1e-12 n keeps `down` above the rounding of n and m at n ~ 1e18.
+    if n < SMALL_N or down < NEAR_EDGE + 1e-12 * n:
         # The falling factorial is zero or below 1e-17 of the rising one.
         if n < SMALL_N:
             remainder = math.lgamma(n) - (n - 0.5) * math.log(n) + n - 0.9189385332046727
         else:
             remainder = 1.0 / (12.0 * n) + stirling_tail_kernel(n)
-        top = n + m
         log_rising = n * ((1.0 + x) * math.log1p(x) - x) - 0.5 * math.log1p(x)
-        log_rising += 1.0 / (12.0 * top) + stirling_tail_kernel(top) - remainder
+        log_rising += 1.0 / (12.0 * up) + stirling_tail_kernel(up) - remainder
         return log_rising - math.log(2.0 * first_order)
-    up = n + m
-    down = n - m
     tail_up = stirling_tail_kernel(up)
     tail_down = stirling_tail_kernel(down)
     # The 1/(12 z) terms of C, combined exactly.

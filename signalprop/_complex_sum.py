@@ -46,7 +46,8 @@ def block_rules() -> Floats:
 
 def log_s_kernel(n: float, log_scale: float, t: int, rules: Floats) -> float:
     """Log S_{n,t} for float n and one t; the running total is carried as (top, total)."""
-    top = -math.inf
+    # The log of the summand is convex: its largest value is at one of the two ends.
+    top = max(0.0, log_q_kernel(n, t) + 2.0 * t * log_scale)
     total = 0.0
     ends = np.zeros(128, np.int64)  # stack of blocks [start, start + 2^power), the last ones first
     powers = np.zeros(128, np.int64)

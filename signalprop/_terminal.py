@@ -12,7 +12,7 @@ from typing import Any
 
 def plain(log_value: float) -> float | None:
     """The number itself where it is a float64, else None (the log is printed beside it)."""
-    return math.exp(log_value) if abs(log_value) < 700.0 else None
+    return math.exp(log_value) if abs(log_value) < 708.0 else None
 
 
 def finite(value: float) -> float | None:
@@ -27,9 +27,14 @@ def show(log_value: float) -> str:
     if abs(log_value) < 14.0:
         value = math.exp(log_value)
         return f"{value:.6g}" if value >= 1e-3 else f"{value:.3e}"
+    if abs(log_value) > 1e9:  # the digits of the mantissa are gone
+        return f"e^{log_value:.6g}"
     decimal = log_value / math.log(10.0)
     exponent = math.floor(decimal)
-    return f"{10 ** (decimal - exponent):.4f}e{exponent} (e^{log_value:.4g})"
+    mantissa = round(10 ** (decimal - exponent), 4)
+    if mantissa >= 10.0:
+        mantissa, exponent = mantissa / 10.0, exponent + 1
+    return f"{mantissa:.4f}e{exponent} (e^{log_value:.4g})"
 
 
 def print_json(content: dict[str, Any]) -> None:

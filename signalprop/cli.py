@@ -47,6 +47,8 @@ class ActivationName(StrEnum):
     LEAKY_RELU = "leaky_relu"
 
 
+_LARGEST_HINT = 3000  # steps that `sample` draws in a minute
+
 Width = Annotated[int, typer.Option("-n", "--width", help="Width of the layer: W is n x n.")]
 Depth = Annotated[int, typer.Option("-k", "--depth", help="Number of recurrent steps.")]
 FieldOption = Annotated[Field, typer.Option("--field", help="Number system of the Gaussian weights.")]
@@ -62,7 +64,7 @@ def _sentences() -> Iterator[None]:
     """Turn a refusal into one sentence on standard error and exit code 2."""
     try:
         yield
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError, OSError, MemoryError) as error:
         typer.echo(f"signalprop: {error}", err=True)
         raise typer.Exit(2) from None
 
@@ -104,7 +106,7 @@ def energy(
         return
     recurrence = "h <- W h" if model is Model.RNN else "h <- W h + x"
     what = f"E||W^k x||^2/n, k = {k}" if model is Model.RNN else f"E||h(t)||^2/n, t = {k}"
-    scaled = "" if scale == 1.0 else f", scaled by g = {scale:g}"
+    scaled = "" if scale == 1.0 else f", scaled by g = {scale:.10g}"
     rows = [
         ("recurrence", f"{recurrence}, {field.value} Gaussian weights{scaled}"),
         ("width", f"n = {n}"),
@@ -116,10 +118,10 @@ def energy(
     for name, text in rows:
         print(f"{name:<15} {text}")
     if abs(log_value - infinite_log) > 1.0:
-        print(
-            "\nThis is the average over draws of W; far past sqrt(n) steps it is carried by rare draws.\n"
-            f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}"
-        )
+        print("\nThis is the average over draws of W; far past sqrt(n) steps it is carried by rare draws.")
+        if scale == 1.0 and k <= _LARGEST_HINT:
+            option = "" if model is Model.RNN else " --model lru"
+            print(f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}{option}")
 
 
 @app.command()

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from signalprop import _plain
 from signalprop._checks import INT64_LIMIT, positive_float, whole_numbers
 from signalprop._complex_sum import block_rules
+from signalprop._logs import from_logs
 from signalprop._threads import thread_map
 from signalprop.fields import Field, as_field
 
@@ -26,9 +27,8 @@ _CHUNK = 1 << 16
 _PLAIN_VALUES = 2_000
 _PLAIN_TERMS = 20_000
 _PLAIN_SUMS = 20
+_LONGEST_PATH = 2_000_000
 _PATH_ADVANTAGE = 300  # summing one t by blocks costs about as much as this many terms of a path
-_LARGEST_LOG = float(np.log(np.finfo(np.float64).max))
-_SMALLEST_LOG = float(np.log(np.finfo(np.float64).tiny))
 
 
 def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "complex", *, scale: float = 1.0, log: bool = False) -> Any:
@@ -68,7 +68,8 @@ def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "complex", *, scale: flo
     Complex: M_k = (n(n+1)..(n+k+1) - n(n-1)..(n-k-1)) / ((k+1)(k+2)) (status P), evaluated in O(1) by Stirling's
     series without cancellation. Real and quaternion: a sum of O(k^2) non-negative terms over the partitions
     (a, b, 1^c) of k+1 (status V: equal to the loop equations for k <= 23; quaternion by duality n -> -2n). Many k at
-    one n share their prefix products. \|error of log Q\| <= 1e-13 max(1, \|log Q\|).
+    one n share their prefix products. \|error of log Q\| <= 1e-13 max(1, \|log Q\|) at scale 1; any other scale adds the
+    rounding of 2 k log g.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "complex", *, scale: flo
     log_scale = float(np.log(positive_float(scale, "scale")))
     widths, depths = _pair(n, k, "k", INT64_LIMIT if kind is Field.COMPLEX else MAX_ZONAL_K, kind)
     out = _log_rnn(widths, depths, kind)
-    return _finish(out + 2.0 * depths * log_scale if log_scale else out, log)
+    return from_logs(out + 2.0 * depths * log_scale if log_scale else out, log)
 
 
 def lru_energy(n: ArrayLike, t: ArrayLike, field: str = "complex", *, scale: float = 1.0, log: bool = False) -> Any:
@@ -112,8 +113,9 @@ def lru_energy(n: ArrayLike, t: ArrayLike, field: str = "complex", *, scale: flo
 
     Notes
     -----
-    Complex weights: a far t is summed by discrete Gauss quadrature on blocks, about 30 us whatever t is; neighbouring t
-    of one n, and the other fields, share one pass over k <= max t with compensated summation. Not the
+    Complex weights: a far t is summed by discrete Gauss quadrature on blocks, about 40 us whatever t is (a few ms for up to
+    20 values, which are done in plain Python before numba has loaded); neighbouring t of one n, and the other fields, share
+    one pass over k <= max t with compensated summation. Not the
     diagonal LRU layer of Orvieto et al. (arXiv:2303.06349), which shares the name in the literature.
 
     Examples
@@ -125,18 +127,19 @@ def lru_energy(n: ArrayLike, t: ArrayLike, field: str = "complex", *, scale: flo
     log_scale = float(np.log(positive_float(scale, "scale")))
     widths, times = _pair(n, t, "t", INT64_LIMIT if kind is Field.COMPLEX else MAX_ZONAL_T, kind)
 
+    kernels = _kernels(times.size > _PLAIN_SUMS)
+
     def sums(width: int, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
         out = np.empty(wanted.size)
-        if kind is Field.COMPLEX and wanted[-1] > _PATH_ADVANTAGE * wanted.size:
-            many = _kernels(wanted.size > _PLAIN_SUMS).log_s_many_kernel
-            many(np.full(wanted.size, float(width)), log_scale, wanted, block_rules(), out)
+        if kind is Field.COMPLEX and wanted[-1] > min(_PATH_ADVANTAGE * wanted.size, _LONGEST_PATH):
+            kernels.log_s_many_kernel(np.full(wanted.size, float(width)), log_scale, wanted, block_rules(), out)
             return out
         steps = np.arange(wanted[-1] + 1)
         log_terms = _log_rnn(np.full_like(steps, width), steps, kind) + 2.0 * steps * log_scale
-        _kernels(wanted[-1] > _PLAIN_VALUES).log_sum_path_kernel(log_terms, wanted, out)
+        kernels.log_sum_path_kernel(log_terms, wanted, out)
         return out
 
-    return _finish(_by_width(widths, times, sums, threaded=kind is Field.COMPLEX), log)
+    return from_logs(_by_width(widths, times, sums, threaded=kind is Field.COMPLEX), log)
 
 
 def _log_rnn(widths: NDArray[np.int64], depths: NDArray[np.int64], kind: Field) -> NDArray[np.float64]:
@@ -153,9 +156,10 @@ def _log_rnn(widths: NDArray[np.int64], depths: NDArray[np.int64], kind: Field) 
             pass
         return out.reshape(depths.shape)
 
+    worth_compiling = float(np.sum(depths.astype(np.float64) ** 2)) / 4.0 > _PLAIN_TERMS
+    chosen = _kernels(worth_compiling)
+
     def energies(width: int, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
-        terms = float(np.sum(wanted.astype(np.float64) ** 2)) / 4.0
-        chosen = _kernels(terms > _PLAIN_TERMS)
         logs = chosen.prefix_logs_kernel(float(width), kind is Field.QUATERNION, int(wanted[-1]) + 2)
         out = np.empty(wanted.size)
         # The cost grows like k^2: deal the k out like cards, so that the threads finish together.
@@ -166,7 +170,7 @@ def _log_rnn(widths: NDArray[np.int64], depths: NDArray[np.int64], kind: Field) 
             chosen.zonal_log_q_many_kernel(logs, np.ascontiguousarray(wanted[hand]), part)
             out[hand] = part
 
-        for _ in thread_map(fill, hands if terms > _PLAIN_TERMS else [slice(None)]):
+        for _ in thread_map(fill, hands if wanted[-1] > 100 and worth_compiling else [slice(None)]):
             pass
         return out
 
@@ -211,18 +215,3 @@ def _pair(
     except ValueError:
         raise ValueError(f"n and {name} must broadcast, got shapes {widths.shape} and {steps.shape}.") from None
     return shaped[0], shaped[1]
-
-
-def _finish(log_values: NDArray[np.float64], log: bool) -> Any:
-    if log:
-        return log_values[()]
-    if log_values.size:
-        for worst, fits in (
-            (log_values.max(), log_values.max() <= _LARGEST_LOG),
-            (log_values.min(), log_values.min() >= _SMALLEST_LOG),
-        ):
-            if not fits:
-                raise OverflowError(
-                    f"the energy e^{worst:.6g} is outside the range of float64; use log=True for its natural logarithm."
-                )
-    return np.exp(log_values)[()]

@@ -10,6 +10,7 @@ from flint import fmpq, fmpz
 from signalprop._checks import whole_number
 from signalprop.fields import Field, as_field
 from signalprop.moments import zonal_coefficients
+from signalprop.wick.words import second_moments
 
 MAX_COMPLEX_K = 100_000
 MAX_ZONAL_K = 2_000
@@ -79,14 +80,48 @@ def lru_energy(n: int, t: int, field: str = "complex", *, scale: Fraction | int 
     rising *= width + time + 1
     falling *= width - time - 1
     numerator = (time + 2) * total * width - width * (rising - falling)
-    return Fraction(int(numerator), (time + 2) * width ** (time + 2))
+    return _fraction(numerator, (time + 2) * fmpz(width) ** (time + 2))
+
+
+def energy_variance(n: int, k: int, field: str = "complex") -> Fraction:
+    r"""Variance over draws of W of the energy ||W^k x||^2 of one unit vector x, as a fraction.
+
+    From the loop equations: with M = (G^k)* G^k, E||W^k x||^4 is [E(tr M)^2 + E tr M^2]/(n(n+1) n^{2k}) for complex and
+    [E(tr M)^2 + 2 E tr M^2]/(n(n+2) n^{2k}) for real weights (status P).
+
+    Parameters
+    ----------
+    n, k
+        Width n >= 1; depth 0 <= k <= 9 (30 s at k = 9 real, under 1 s to k = 6).
+    field
+        ``"complex"`` or ``"real"``.
+
+    Raises
+    ------
+    ValueError
+        A depth above 9, or quaternion weights.
+
+    Examples
+    --------
+    >>> energy_variance(10, 1, "real")  # chi-square: 2/n
+    Fraction(1, 5)
+    """
+    kind = as_field(field)
+    width = whole_number(n, "n", 1)
+    depth = whole_number(
+        k, "k", 0, 9, "Deeper loop equations take hours; estimate the variance with signalprop.sample."
+    )
+    square, trace = (sum(c * width**j for j, c in enumerate(row)) for row in second_moments(depth, kind))
+    weight = 1 if kind is Field.COMPLEX else 2
+    fourth = Fraction(square + weight * trace, width * (width + weight) * width ** (2 * depth))
+    return fourth - _energy(width, depth, kind) ** 2
 
 
 def _energy(n: int, k: int, kind: Field) -> Fraction:
     if kind is Field.COMPLEX:
         rising = _product(range(n, n + k + 2))
         falling = _product(range(n, n - k - 2, -1)) if n > k + 1 else fmpz(0)
-        return Fraction(int(rising - falling), (k + 1) * (k + 2) * n ** (k + 1))
+        return _fraction(rising - falling, (k + 1) * (k + 2) * fmpz(n) ** (k + 1))
     base = n if kind is Field.REAL else -2 * n
     size = k + 1
     p, q, s = ([fmpz(1)] for _ in range(3))
@@ -97,7 +132,13 @@ def _energy(n: int, k: int, kind: Field) -> Fraction:
     total = fmpq(p[size], 2 * k + 1)
     for a, b, c, d in zonal_coefficients(k):
         total += fmpq(p[a] * q[b] * s[c] * d.numerator, d.denominator)
-    return Fraction(int(total.p), int(total.q) * base**size)
+    return _fraction(total.p, total.q * fmpz(base) ** size)
+
+
+def _fraction(numerator: fmpz, denominator: fmpz) -> Fraction:
+    """Reduced by FLINT, whose greatest common divisor is fast for long integers."""
+    ratio = fmpq(numerator, denominator)
+    return Fraction(int(ratio.p), int(ratio.q))
 
 
 def _product(factors: Iterable[int]) -> fmpz:

@@ -141,6 +141,14 @@ def all_checks() -> list[Check]:
                 partial(_float_sums, field),
             ),
         ]
+    checks.append(
+        Check("float64 S by blocks = fraction", "complex, t = 2000", "|error of log|", FLOAT_TOLERANCE, _block_sums)
+    )
+    checks.append(
+        Check(
+            "scale g: float64 = fraction", "all fields, g in 1/2, 7/8, 3/2", "|error of log|", FLOAT_TOLERANCE, _scales
+        )
+    )
     checks += [
         Check(
             "Q -> (2/c^2) sinh(c^2/2)",
@@ -299,6 +307,26 @@ def _float_sums(field: str) -> float:
     )
 
 
+def _block_sums() -> float:
+    # One far t is summed by quadrature on blocks of terms.
+    return max(
+        _relative(float(energy.lru_energy(n, 2000, log=True)), _log_fraction(exact.lru_energy(n, 2000)))
+        for n in (3, 300, 10**5, 10**9)
+    )
+
+
+def _scales() -> float:
+    worst = 0.0
+    for field in FIELDS:
+        for g in (Fraction(1, 2), Fraction(7, 8), Fraction(3, 2)):
+            for n, k in ((2, 9), (50, 20), (10**6, 30)):
+                for name in ("rnn_energy", "lru_energy"):
+                    want = _log_fraction(getattr(exact, name)(n, k, field, scale=g))
+                    got = float(getattr(energy, name)(n, k, field, scale=float(g), log=True))
+                    worst = max(worst, _relative(got, want))
+    return worst
+
+
 def _critical_rnn(field: str, n: int) -> float:
     c = {"complex": (0.1, 0.5, 1, 2, 3, 4, 5, 6), "real": (0.1, 0.5, 1, 1.5, 2), "quaternion": (0.1, 0.5, 1, 2, 3, 4)}[
         field
@@ -338,7 +366,7 @@ def _sampled(method: str, field: str) -> float:
 
 
 def _same_law(field: str) -> float:
-    """Two-sample Kolmogorov-Smirnov statistics over the 0.1 % critical value 1.949 sqrt(2/N), at three depths and for S."""
+    """Two-sample Kolmogorov-Smirnov statistics over the 0.1 % critical value 1.949 sqrt(2/N), at three depths."""
     from scipy import stats
 
     samples = 6_000

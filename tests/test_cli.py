@@ -1,4 +1,5 @@
 import json
+import math
 import subprocess
 import sys
 
@@ -6,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from signalprop import sample
+from signalprop._terminal import show
 from signalprop.cli import app
 
 runner = CliRunner()
@@ -105,6 +107,7 @@ def test_other_layers(arguments):
         (["sample", "-n", "10", "-k", "3", "--activation", "relu"], "needs field='real'"),
         (["sample", "-n", "99999", "-k", "3", "--method", "dense"], "n must be at most 10000"),
         (["reproduce", "--quick", "--full"], "--quick and --full exclude each other"),
+        (["reproduce", "--directory", "/dev/null"], "/dev/null"),
         (["reproduce", "--seed", "-1"], "seed must be at least 0, got -1"),
         (["resample"], "No such command 'resample'"),
     ],
@@ -131,6 +134,20 @@ def test_reproduce_writes_where_it_is_told(tmp_path, monkeypatch):
         "figures": [str(tmp_path / "a.png")],
     }
     assert calls == [(str(tmp_path), "quick")]
+
+
+@pytest.mark.parametrize(
+    ("log_value", "text"),
+    [
+        (0.0, "1"),
+        (-50.0, "1.9287e-22 (e^-50)"),
+        (math.log(9.99997e8), "1.0000e9 (e^20.72)"),
+        (4e18, "e^4e+18"),
+        (-math.inf, "0"),
+    ],
+)
+def test_numbers_of_any_size_are_readable(log_value, text):
+    assert show(log_value) == text
 
 
 def test_info():

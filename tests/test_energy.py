@@ -161,6 +161,39 @@ def test_sums_by_blocks_equal_sums_term_by_term(n, t, log_scale):
     assert abs(got - want) <= 1e-13 * max(1.0, abs(want))
 
 
+@pytest.mark.parametrize("scale", [0.5, 0.99, 1.0, 1.2])
+def test_sums_by_blocks_do_not_slow_down_with_time(scale, monkeypatch):
+    # The largest term can sit at either end; whichever it is, only blocks near it are opened.
+    from signalprop import _complex_sum
+
+    calls = [0]
+    right = _complex_sum.log_q_kernel
+
+    def counting(n, k):
+        calls[0] += 1
+        return right(n, k)
+
+    monkeypatch.setattr(_complex_sum, "log_q_kernel", counting)
+    for t in (10**6, 10**12, 10**18 - 10**6):
+        for n in (3, 10**6, 10**12, 10**18):
+            calls[0] = 0
+            assert math.isfinite(energy.lru_energy(n, t, scale=scale, log=True))
+            assert calls[0] < 6000, (n, t)
+    if scale < 1:
+        assert energy.lru_energy(10**18, 10**12, scale=scale) == pytest.approx(1.0 / (1.0 - scale**2), rel=1e-13)
+
+
+def test_depth_next_to_the_width_at_the_largest_widths():
+    # n and k + 2 round to the same float there; the falling factorial is gone, the rising one rules.
+    for n in (2**57 + 2**10, 10**17 + 3, 10**18):
+        for k in (n - 65, n - 64, n - 17, n - 2, n - 1, n, min(n + 40, 10**18)):
+            got = energy.rnn_energy(n, k, log=True)
+            c = k / n
+            want = n * ((1 + c) * math.log1p(c) - c)
+            assert got == pytest.approx(want, rel=1e-13), (n, k)
+            assert energy.rnn_energy(n, np.full(3000, k), log=True)[0] == pytest.approx(want, rel=1e-13)
+
+
 def test_sums_by_blocks_at_times_no_loop_reaches():
     # n >> t^2: S = t + 1 + binom(t+3, 5)/n^2 + ...; t >> n: the last two terms are all there is.
     assert energy.lru_energy(10**18, 10**7) == pytest.approx(10**7 + 1 + math.comb(10**7 + 3, 5) / 1e36, rel=1e-14)
@@ -247,7 +280,10 @@ def test_public_names_are_those_of_energy():
         (lambda f: f(10, 1, scale=0.0), r"scale must be a positive finite number, got 0\.0"),
         (lambda f: f(10, 1, scale=-1), "scale must be a positive finite number, got -1"),
         (lambda f: f(10, 1, scale=np.nan), "scale must be a positive finite number, got nan"),
-        (lambda f: f(10, 1, scale="big"), "scale must be a positive number, got 'big'"),
+        (lambda f: f(10, 1, scale="2"), "scale must be a positive number, got '2'"),
+        (lambda f: f(10, 1, scale=True), "scale must be a positive number, got True"),
+        (lambda f: f(10, 1, scale=10**400), "scale must be a positive finite number, got 1e400 or so"),
+        (lambda f: f(10**5000, 1), "n must be at most 1000000000000000000, got 1e5000 or so"),
         (lambda f: f(10, 10**6, "real"), r"(k|t) must be at most \d+, got 1000000\. .*two_term_rnn"),
         (lambda f: f(10, 10**19), "(k|t) must be at most 1000000000000000000"),
     ],

@@ -60,7 +60,7 @@ def test_the_numerator_of_d_is_linear_in_b():
 
 
 @pytest.mark.parametrize(
-    ("k", "message"), [(-1, "at least 0"), (1001, "at most 1000"), ("3", "whole number"), (1.5, "whole number")]
+    ("k", "message"), [(-1, "at least 0"), (501, "at most 500"), ("3", "whole number"), (1.5, "whole number")]
 )
 def test_bad_depth(k, message):
     with pytest.raises(ValueError, match=message):

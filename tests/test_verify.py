@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from signalprop import energy, exact, moments, regimes, verify
+from signalprop import _plain, energy, exact, moments, regimes, verify
 from signalprop.cli import app
 from signalprop.ginibre import dense, krylov
 from signalprop.wick import matchings, permutations, reference
@@ -74,6 +74,14 @@ BREAKS = {
     "real float": (energy, "_log_rnn", only_field("real", lambda q: q + 3e-13), "float64 Q"),
     "quaternion float": (energy, "_log_rnn", only_field("quaternion", lambda q: q + 3e-13), "float64 Q"),
     "float sum": (energy, "lru_energy", lambda f: lambda n, t, field, log: f(n, t + 1, field, log=log), "float64 S"),
+    "block sums": (
+        _plain,
+        "log_s_many_kernel",
+        lambda f: lambda n, g, t, rules, out: (f(n, g, t, rules, out), out.__iadd__(1e-12))[0],
+        "by blocks",
+    ),
+    "scale of floats": (energy, "positive_float", lambda f: lambda value, name: f(value, name) ** 0.5, "scale g"),
+    "scale of fractions": (exact, "_factor", lambda f: lambda scale: 2 * f(scale), "scale g"),
     "critical law of Q": (
         regimes,
         "critical_rnn",

@@ -24,6 +24,21 @@ SIZES: dict[str, dict[str, Any]] = {
     "default": {"samples": 2000, "widths": (100, 400)},
     "full": {"samples": 10000, "widths": (100, 400, 900)},
 }
+COLUMNS = {
+    "activation": "linear, relu or leaky_relu",
+    "negative_slope": "slope of leaky_relu below zero",
+    "tied": "the same W at every step (recurrent), or fresh weights (feed-forward)",
+    "n": "width",
+    "k": "steps",
+    "c": "k/sqrt(n)",
+    "log_mean": "natural log of the Monte Carlo mean energy",
+    "relative_stderr": "standard error of the Monte Carlo mean over that mean",
+    "log_median": "natural log of the median draw",
+    "tail_share": "share of the sum carried by the top 1 % of the draws",
+    "reachable": "tail_share at most one half; false is drawn hollow",
+    "samples": "number of draws",
+    "log_exact": "natural log of the exact mean: Q (linear, tied), 0 (untied), none known otherwise",
+}
 LAYERS = (("linear", "linear", 0.0), ("leaky_relu", "leaky ReLU, slope 0.5", 0.5), ("relu", "ReLU", 0.0))
 LARGEST_C = 5.0
 MARKER_SPACING = 0.5
@@ -36,8 +51,7 @@ def data(
 ) -> pd.DataFrame:
     """One row for each activation, tying, n and step.
 
-    Columns: activation, negative_slope, tied, n, k, c, log_mean, relative_stderr, log_median, tail_share, samples, reachable and
-    log_exact (linear tied: Q_{n,k}; untied: 0; tied and rectified: none known).
+    Columns as in `COLUMNS`.
     """
     rows: list[pd.DataFrame] = []
     costs = {

@@ -22,6 +22,23 @@ FIELDS = ("complex", "real")
 LARGEST_C = 5.0
 MARKER_SPACING = 0.5
 LAW_FROM = 0.5
+COLUMNS = {
+    "field": "number system of the weights",
+    "n": "width",
+    "k": "steps",
+    "c": "k/sqrt(n)",
+    "log_exact": "natural log of the exact mean energy",
+    "log_limit": "natural log of the limit at this c",
+    "log_two_term": "natural log of the two-term law (real weights, c >= 0.5)",
+    "log_mean": "natural log of the Monte Carlo mean",
+    "relative_stderr": "standard error of the Monte Carlo mean over that mean",
+    "log_median": "natural log of the median draw",
+    "tail_share": "share of the sum carried by the top 1 % of the draws",
+    "ess": "effective sample size (sum)^2/(sum of squares)",
+    "z": "(mean - exact)/standard error",
+    "samples": "number of draws",
+    "reachable": "tail_share at most one half; false is drawn hollow",
+}
 LAW_STYLE: dict[str, Any] = {"color": "#D55E00", "linewidth": 1.0, "linestyle": (0, (6, 2, 1, 2))}
 
 
@@ -35,9 +52,7 @@ def path_frame(
 ) -> pd.DataFrame:
     """One row for each field, n and step 0 <= k <= 5 sqrt(n).
 
-    Columns: field, n, k, c = k/sqrt(n), log_exact, log_limit, log_two_term (real weights, c >= 0.5), then the Monte
-    Carlo summary log_mean, relative_stderr, log_median, tail_share, ess, z, samples. For ``model="lru"`` every energy
-    is S_{n,k}/sqrt(n). All logs natural.
+    Columns as in `COLUMNS`; for ``model="lru"`` every energy is S_{n,k}/sqrt(n).
     """
     rows: list[pd.DataFrame] = []
     cost = {n: n**1.5 for n in widths}

@@ -9,7 +9,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from signalprop.figures.critical_path import WIDTHS, draw_panel, legend_entries, path_frame
+from signalprop.figures.critical_path import COLUMNS, WIDTHS, draw_panel, legend_entries, path_frame
+
+__all__ = ["COLUMNS", "SIZES", "data", "draw"]
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"samples": 300, "widths": (100, 500, 2000)},
@@ -19,7 +21,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def data(*, seed: int = 0, progress: Callable[[float], None] | None = None, **size: Any) -> pd.DataFrame:
-    """Exact energies, laws and Monte Carlo summaries; columns as in `critical_path.path_frame`."""
+    """Exact energies, laws and Monte Carlo summaries; columns as in `COLUMNS`."""
     return path_frame("rnn", seed=seed, progress=progress, **size)
 
 

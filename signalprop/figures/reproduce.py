@@ -69,7 +69,7 @@ def reproduce(
                 "figure": name,
                 "title": (module.__doc__ or "").strip().splitlines()[0],
                 "parameters": {"quality": quality, "seed": seed, **size},
-                "columns": (module.data.__doc__ or "").strip(),
+                "columns": module.COLUMNS,
                 **provenance(),
             }
             (target / f"{name}.json").write_text(json.dumps(about, indent=2) + "\n")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
 
-def generator(seed: int, chunk: int, cell: int = 0) -> np.random.Generator:
-    """The generator of chunk number `chunk` of cell number `cell` of a run with root seed `seed`."""
+def cell_key(*facts: object) -> int:
+    """A number for a cell made of what defines it, so that cells of one seed draw independent streams."""
+    return int.from_bytes(hashlib.blake2b(repr(facts).encode(), digest_size=8).digest(), "big")
+
+
+def generator(seed: int, cell: int, chunk: int) -> np.random.Generator:
+    """The generator of chunk number `chunk` of the cell with key `cell` of a run with root seed `seed`."""
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(cell, chunk))))
 
 

@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from signalprop.fields import Field
-from signalprop.ginibre._streams import generator
 
 MAX_N = 10_000
 _CHUNK_NUMBERS = 1 << 21
@@ -79,16 +77,15 @@ def samples_per_chunk(n: int, field: Field) -> int:
 
 
 def draw_chunk(
-    n: int, k: int, field: Field, layer: Layer, count: int, seed: int, chunk: int
+    n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Log-norms of `count` samples, shape (count, k+1): ``log ||h(k')||/||x||`` and, linear only, ``log ||h(t)||/sqrt(n)``.
 
-    The second path is the driven recurrence h <- W h + x with a fresh standard Gaussian x at each step.
+    The second path is the driven recurrence h <- W h + x with a fresh standard Gaussian x at each step. The caller holds BLAS
+    to one thread, so that the digits do not depend on its thread count.
     """
-    rng = generator(seed, chunk)
     if layer.tied:
-        with threadpool_limits(1, user_api="blas"):  # the digits must not depend on the BLAS thread count
-            return _tied(n, k, field, layer, count, rng)
+        return _tied(n, k, field, layer, count, rng)
     return _untied(n, k, field, layer, count, rng)
 
 

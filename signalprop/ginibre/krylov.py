@@ -19,7 +19,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from signalprop.fields import Field
-from signalprop.ginibre._streams import generator
 
 _CHUNK_NUMBERS = 1 << 18
 _LARGEST_NUMBERS = 1 << 27
@@ -43,9 +42,8 @@ def samples_per_chunk(n: int, k: int, field: Field) -> int:
     return max(1, min(512, _CHUNK_NUMBERS // max(1, numbers)))
 
 
-def draw_chunk(n: int, k: int, field: Field, count: int, seed: int, chunk: int) -> NDArray[np.float64]:
+def draw_chunk(n: int, k: int, field: Field, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Log-norms ``log ||W^k' x||/||x||`` of `count` samples, shape (count, k+1)."""
-    rng = generator(seed, chunk)
     out = np.zeros((count, k + 1))
     columns = min(k, n)
     if columns == 0:

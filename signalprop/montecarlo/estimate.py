@@ -19,6 +19,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 HEAVY_TAIL_SHARE = 0.5
 SUSPECT_TAIL_SHARE = 0.2
 DISAGREEMENT_Z = 4.0
+_FLOAT_LOG = 708.0
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,9 @@ class Estimate:
         """Numbers for JSON: logs always, plain values where they fit into a float, the verdict in words."""
 
         def plain(log_value: float | None) -> float | None:
-            return math.exp(log_value) if log_value is not None and log_value < 709.0 else None
+            if log_value is None or not (-_FLOAT_LOG < log_value < _FLOAT_LOG or log_value == -math.inf):
+                return None
+            return math.exp(log_value)
 
         def finite(value: float | None) -> float | None:
             return value if value is not None and math.isfinite(value) else None
@@ -189,6 +192,6 @@ class Estimate:
 
 
 def _exp(log_value: float, name: str) -> float:
-    if log_value > 709.0:
+    if not -_FLOAT_LOG < log_value < _FLOAT_LOG and log_value != -math.inf:
         raise OverflowError(f"e^{log_value:.6g} is outside the range of float64; read {name}, its natural logarithm.")
     return math.exp(log_value)

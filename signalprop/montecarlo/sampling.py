@@ -10,17 +10,20 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
 from signalprop._threads import thread_map
 from signalprop.fields import Field, as_field, choices
 from signalprop.ginibre import dense, krylov
-from signalprop.ginibre._streams import chunk_sizes
+from signalprop.ginibre._streams import cell_key, chunk_sizes, generator
 from signalprop.ginibre.dense import Activation, Layer
 from signalprop.montecarlo.estimate import Estimate
 
 Name = TypeVar("Name", bound=StrEnum)
+_LARGEST_ARRAY = 1 << 27
+_LARGEST_SLOPE = 1e6
 
 
 class Method(StrEnum):
@@ -126,8 +129,9 @@ def sample(
     samples
         Number of independent draws of W (and x), at least 2.
     seed
-        Root seed. The digits depend on it and on the cell alone, not on the number of threads; the first draws of
-        a longer run are the draws of a shorter one, up to the last whole chunk.
+        Root seed. The digits depend on it and on the cell (n, k, field, method, layer) alone, not on the number of threads;
+        different cells of one seed are independent. The first draws of a longer run are the draws of a shorter one, up to the
+        last whole chunk.
     method
         ``"krylov"``: the width-free Hessenberg law (status P), O(min(k, n)^2) random numbers a sample whatever n is,
         linear tied weights only. ``"dense"``: the n x n weights themselves, n <= 10000.
@@ -166,6 +170,8 @@ def sample(
     count = whole_number(samples, "samples", 2)
     root = whole_number(seed, "seed", 0)
     how = _named(Method, method, "method")
+    if not isinstance(tied, bool):
+        raise ValueError(f"tied must be True or False, got {tied!r}.")
     threads = None if workers is None else whole_number(workers, "workers", 1)
     layer = Layer(_named(Activation, activation, "activation"), _slope(negative_slope), tied)
     if layer.activation is not Activation.LINEAR and kind is not Field.REAL:
@@ -180,27 +186,38 @@ def sample(
         per_chunk = krylov.samples_per_chunk(width, depth, kind)
     elif layer.tied:
         per_chunk = dense.samples_per_chunk(width, kind)
-    else:  # n numbers a layer and sample: any width that fits into memory
+    else:  # n numbers a layer and sample
+        limit = _LARGEST_ARRAY // kind.beta
+        width = whole_number(n, "n", 1, limit, "That many numbers a layer do not fit; the mean is exactly 1.")
         per_chunk = max(1, min(256, (1 << 22) // (kind.beta * width)))
+    if count * (depth + 1) > _LARGEST_ARRAY:
+        raise ValueError(
+            f"samples * (k + 1) must be at most {_LARGEST_ARRAY} (the paths fill 1 GiB), got {count} * {depth + 1}; "
+            "draw fewer samples or a shorter path."
+        )
 
     sizes = chunk_sizes(count, per_chunk)
+    cell = cell_key(width, depth, kind.value, how.value, layer.activation.value, layer.negative_slope, tied)
 
     def draw(chunk: int) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        rng = generator(root, cell, chunk)
         if how is Method.KRYLOV:
-            logs = krylov.draw_chunk(width, depth, kind, sizes[chunk], root, chunk)
+            logs = krylov.draw_chunk(width, depth, kind, sizes[chunk], rng)
             return logs, 0.5 * np.logaddexp.accumulate(2.0 * logs, axis=1)
-        return dense.draw_chunk(width, depth, kind, layer, sizes[chunk], root, chunk)
+        return dense.draw_chunk(width, depth, kind, layer, sizes[chunk], rng)
 
     rnn_parts: list[NDArray[np.float64]] = []
     lru_parts: list[NDArray[np.float64]] = []
     done = 0
-    for rnn_logs, lru_logs in thread_map(draw, range(len(sizes)), threads):
-        rnn_parts.append(rnn_logs)
-        if lru_logs is not None:
-            lru_parts.append(lru_logs)
-        done += len(rnn_logs)
-        if progress is not None:
-            progress(done, count)
+    # The threads are ours: BLAS keeps to one, for speed and so that the digits do not depend on how many it would take.
+    with threadpool_limits(1, user_api="blas"):
+        for rnn_logs, lru_logs in thread_map(draw, range(len(sizes)), threads):
+            rnn_parts.append(rnn_logs)
+            if lru_logs is not None:
+                lru_parts.append(lru_logs)
+            done += len(rnn_logs)
+            if progress is not None:
+                progress(done, count)
     return Sample(
         width,
         depth,
@@ -223,4 +240,7 @@ def _named(options: type[Name], value: str, argument: str) -> Name:
 def _slope(value: float) -> float:
     if value == 0:
         return 0.0
-    return positive_float(value, "negative_slope")
+    slope = positive_float(value, "negative_slope")
+    if slope > _LARGEST_SLOPE:
+        raise ValueError(f"negative_slope must be at most {_LARGEST_SLOPE:g}, got {value!r}.")
+    return slope

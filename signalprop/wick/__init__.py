@@ -9,6 +9,7 @@ from typing import Any
 
 from signalprop._checks import whole_number
 from signalprop.fields import as_field
+from signalprop.wick.words import second_moments, trace_moment
 
 
 def cycle_counts(k: int, field: str = "complex") -> tuple[int, ...]:
@@ -60,4 +61,4 @@ def cycle_counts(k: int, field: str = "complex") -> tuple[int, ...]:
     return counts
 
 
-__all__ = ["cycle_counts"]
+__all__ = ["cycle_counts", "second_moments", "trace_moment"]

@@ -31,6 +31,14 @@ def test_scale_invariance_far_outside_float64():
     assert far.as_dict()["mean"] is None
 
 
+def test_values_below_float64_are_refused_not_zero():
+    low = Estimate.from_logs(np.random.default_rng(0).normal(size=50) - 5000.0)
+    with pytest.raises(OverflowError, match="read log_median"):
+        _ = low.median
+    assert low.as_dict()["median"] is None
+    assert low.as_dict()["log_median"] < -4900
+
+
 def test_top_one_percent_of_many():
     y = np.ones(1000)
     y[:10] = 100.0

@@ -24,6 +24,22 @@ def test_seed_decides():
     assert not np.array_equal(first, other)
 
 
+def test_cells_of_one_seed_are_independent():
+    # Different widths at the same depth would share their Gaussians if streams were keyed by chunk alone.
+    ends = [sample(n, 50, "real", samples=1000, seed=0).log_norms[:, -1] for n in (1000, 2000, 10**6)]
+    correlation = np.corrcoef(ends)
+    assert np.abs(correlation[np.triu_indices(3, 1)]).max() < 4.0 / math.sqrt(1000)
+
+
+def test_blas_threads_are_given_back():
+    from threadpoolctl import threadpool_info
+
+    before = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    for seed in range(3):
+        sample(60, 5, "real", samples=600, seed=seed, method="dense", workers=2)
+    assert [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"] == before
+
+
 def test_a_longer_run_begins_with_the_shorter_one():
     short, long = sample(8, 4, samples=512, seed=3), sample(8, 4, samples=1500, seed=3)
     assert np.array_equal(long.log_norms[:512], short.log_norms)
@@ -97,6 +113,14 @@ def test_heavy_tail_is_called_by_its_name():
         ({"n": 2 * 10**18}, "n must be at most"),
         ({"n": 10.5}, "n must be a whole number"),
         ({"negative_slope": -1.0}, "negative_slope must be a positive finite number"),
+        ({"negative_slope": 1e200}, "negative_slope must be at most 1e\\+06"),
+        ({"tied": "no"}, "tied must be True or False, got 'no'"),
+        (
+            {"samples": 10**12},
+            r"samples \* \(k \+ 1\) must be at most 134217728 .*draw fewer samples or a shorter path",
+        ),
+        ({"n": 1, "k": 10**13}, r"samples \* \(k \+ 1\) must be at most"),
+        ({"n": 10**13, "method": "dense", "tied": False}, "n must be at most 67108864, got 10000000000000"),
     ],
 )
 def test_bad_input(arguments, message):

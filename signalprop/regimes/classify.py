@@ -1,0 +1,205 @@
+"""Which law holds at (n, k): the regime by its scales, and the simplest law within a tolerance of the exact value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signalprop import energy
+from signalprop._checks import positive_float, whole_number
+from signalprop.fields import Field, as_field, choices
+from signalprop.regimes import critical, exponential, polynomial, real
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law for one quantity: its name, what it needs, how sure it is, and its natural log as a function of arrays (n, k)."""
+
+    name: str
+    domain: str
+    status: str
+    log_value: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
+    smallest_k: int = 0
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Where a point (n, k) lies, and what to use there.
+
+    Attributes
+    ----------
+    regime
+        ``"subcritical"``, ``"critical"``, ``"supercritical"``, ``"linear"`` or ``"superlinear"``, by scale.
+    law
+        Name of the simplest law within the tolerance, else of the best one.
+    log_value, log_exact
+        Natural logs of that law and of the exact energy.
+    relative_error
+        law/exact - 1 (inf where the ratio exceeds float64).
+    within_tolerance
+        Whether `law` is within the tolerance.
+    past_second_threshold
+        Real weights: whether the second term of the two-term law has taken over (None for other fields).
+    """
+
+    n: int
+    k: int
+    field: Field
+    quantity: str
+    regime: str
+    law: str
+    log_value: float
+    log_exact: float
+    relative_error: float
+    within_tolerance: bool
+    past_second_threshold: bool | None
+
+
+def _critical(model: str, field: Field) -> Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]:
+    law = critical.critical_rnn if model == "rnn" else critical.critical_lru
+    largest = 37.0 if field is not Field.QUATERNION else 52.0
+
+    def log_value(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
+        root = np.sqrt(n.astype(np.float64))
+        c = k / root
+        inside = np.minimum(c, largest)
+        with np.errstate(divide="ignore"):  # S/sqrt(n) is 0 at t = 0
+            value = np.log(law(inside, field)) + (0.0 if model == "rnn" else np.log(root))
+        # Past the range of float64 the law is out of its domain anyway.
+        return np.where(c <= largest, value, np.inf)
+
+    return log_value
+
+
+def _second_order(model: str, field: Field) -> Law:
+    law = polynomial.subcritical_rnn if model == "rnn" else polynomial.subcritical_lru
+    status = "P" if field is Field.COMPLEX else "V"
+    return Law("second order", "k <= sqrt(n)", status, lambda n, k: law(n, k, field, log=True))
+
+
+def _infinite(model: str) -> Law:
+    law = polynomial.infinite_width_rnn if model == "rnn" else polynomial.infinite_width_lru
+    return Law("infinite width", "k << sqrt(n)", "P", lambda n, k: law(n, k, log=True))
+
+
+def _laws(field: Field, quantity: str) -> tuple[Law, ...]:
+    """In the order of preference: simplest first."""
+    limit = Law("critical limit", "k ~ c sqrt(n)", "P" if field is Field.COMPLEX else "V", _critical(quantity, field))
+    common = (_infinite(quantity), limit, _second_order(quantity, field))
+    if field is Field.QUATERNION:
+        return common
+    if field is Field.REAL:
+        if quantity == "rnn":
+            return (
+                *common,
+                Law("dominant term", "k >> sqrt(n log n)", "H", lambda n, k: real.dominant_rnn(n, k, log=True), 1),
+                Law("two-term law", "k >= sqrt(n)/2", "H", lambda n, k: real.two_term_rnn(n, k, log=True)),
+            )
+        return (
+            *common,
+            Law("dominant term", "t >> sqrt(n log n)", "H", lambda n, t: real.dominant_lru(n, t, log=True), 1),
+            Law("two-term law", "t >= 2 sqrt(n)", "H", lambda n, t: real.two_term_lru(n, t, log=True)),
+        )
+    if quantity == "rnn":
+        return (
+            *common,
+            Law(
+                "superlinear",
+                "k >> n (exact for k + 1 >= n)",
+                "P",
+                lambda n, k: exponential.superlinear_rnn(n, k, log=True),
+            ),
+            Law("linear", "k >> sqrt(n)", "P", lambda n, k: exponential.linear_rnn(n, k, log=True), 1),
+            Law("uniform", "k << n^(3/4)", "P", lambda n, k: exponential.uniform_rnn(n, k, log=True)),
+        )
+    return (
+        *common,
+        Law("superlinear", "t >> n", "P", lambda n, t: exponential.superlinear_lru(n, t, log=True)),
+        Law(
+            "supercritical, literal",
+            "sqrt(n) << t << n^(2/3)",
+            "P",
+            lambda n, t: exponential.supercritical_lru(n, t, log=True),
+            1,
+        ),
+        Law("linear", "t >> sqrt(n)", "P", lambda n, t: exponential.linear_lru(n, t, log=True), 1),
+    )
+
+
+LAWS = {(field, quantity): _laws(field, quantity) for field in Field for quantity in ("rnn", "lru")}
+
+
+def classify(n: int, k: int, field: str = "complex", *, quantity: str = "rnn", tolerance: float = 0.01) -> Regime:
+    r"""Name the regime of (n, k) and the law to use there, with its relative error against the exact value.
+
+    The regime goes by scale: subcritical while infinite width is within 1 %, critical up to k = 5 sqrt(n), supercritical up
+    to n/10, linear up to 10 n, superlinear beyond. The law goes by accuracy: the first of ``LAWS[field, quantity]`` (simplest
+    first) within `tolerance` of the exact energy, else the closest one.
+
+    Parameters
+    ----------
+    n, k
+        Width and depth (time, for ``quantity="lru"``), in the ranges of `signalprop.energy`.
+    field
+        Number system of the weights.
+    quantity
+        ``"rnn"`` for Q_{n,k}, ``"lru"`` for S_{n,k}.
+    tolerance
+        Relative error that is good enough.
+
+    Examples
+    --------
+    >>> found = classify(10**6, 3000)
+    >>> found.regime, found.law, abs(found.relative_error) < 0.01
+    ('critical', 'critical limit', True)
+    >>> classify(10**6, 10**5, quantity="lru").law
+    'linear'
+    """
+    kind = as_field(field)
+    width, depth = whole_number(n, "n", 1, 10**18), whole_number(k, "k", 0)
+    allowed = positive_float(tolerance, "tolerance")
+    if quantity not in ("rnn", "lru"):
+        raise ValueError(f"quantity must be one of {choices(('rnn', 'lru'))}, got {quantity!r}.")
+    exact = energy.rnn_energy if quantity == "rnn" else energy.lru_energy
+    log_exact = float(exact(width, depth, kind, log=True))
+    laws = [law for law in LAWS[kind, quantity] if depth >= law.smallest_k]
+    values = [float(law.log_value(np.array(width), np.array(depth))) for law in laws]
+    errors = [_relative_error(value, log_exact) for value in values]
+    good = next((i for i, error in enumerate(errors) if abs(error) <= allowed), None)
+    best = good if good is not None else min(range(len(laws)), key=lambda i: abs(values[i] - log_exact))
+    subcritical = abs(_relative_error(values[0], log_exact)) <= 0.01
+    past = None
+    if kind is Field.REAL:
+        past = width > 1 and depth >= real.second_threshold(width)
+    return Regime(
+        width,
+        depth,
+        kind,
+        quantity,
+        "subcritical" if subcritical else _by_scale(width, depth),
+        laws[best].name,
+        values[best],
+        log_exact,
+        errors[best],
+        good is not None,
+        past,
+    )
+
+
+def _by_scale(n: int, k: int) -> str:
+    if k >= 10 * n:
+        return "superlinear"
+    if k <= 5.0 * math.sqrt(n):
+        return "critical"
+    return "supercritical" if k <= n / 10 else "linear"
+
+
+def _relative_error(log_value: float, log_exact: float) -> float:
+    gap = log_value - log_exact
+    return math.inf if gap > 700.0 else math.expm1(gap)
