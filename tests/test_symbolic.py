@@ -1,0 +1,114 @@
+from math import comb
+
+import pytest
+import sympy
+
+from signalprop import exact, moments, symbolic, wick
+
+FIELDS = ["complex", "real", "quaternion"]
+N = sympy.Symbol("n", integer=True, positive=True)
+K = sympy.Symbol("k", integer=True, nonnegative=True)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_symbols_equal_fractions(field):
+    for k in range(8):
+        q, s = symbolic.rnn_energy("n", k, field), symbolic.lru_energy("n", k, field)
+        for n in (1, 2, 9, 1000):
+            want = exact.rnn_energy(n, k, field)
+            assert q.subs(N, n) == sympy.Rational(want.numerator, want.denominator)
+            assert symbolic.rnn_energy(n, k, field) == sympy.Rational(want.numerator, want.denominator)
+            want = exact.lru_energy(n, k, field)
+            assert s.subs(N, n) == sympy.Rational(want.numerator, want.denominator)
+
+
+def test_symbolic_depth_equals_integer_depth():
+    general, polynomial = symbolic.rnn_energy("n", "k"), symbolic.trace_polynomial("n", "k")
+    for k in range(6):
+        for n in (1, 3, 10):
+            assert general.subs({K: k, N: n}).doit() == symbolic.rnn_energy(n, k)
+            assert polynomial.subs({K: k, N: n}).doit() == sum(
+                c * n**j for j, c in enumerate(moments.trace_polynomial(k))
+            )
+
+
+def test_gamma_form():
+    form = symbolic.rnn_energy("n", "k").rewrite(sympy.gamma)
+    assert form.has(sympy.gamma)
+    assert sympy.simplify(form.subs({N: 30, K: 4})) == symbolic.rnn_energy(30, 4)
+
+
+def test_the_two_forms_of_s_are_equal():
+    assert symbolic.lru_summed_form_residual() == 0
+    for t in range(7):
+        assert sympy.expand(symbolic.lru_energy("n", t, form="summed") - symbolic.lru_energy("n", t)) == 0
+    t = sympy.Symbol("t", integer=True, nonnegative=True)
+    for form in ("sum", "summed"):
+        expression = symbolic.lru_energy("n", t, form=form)
+        assert sympy.simplify(expression.subs({N: 7, t: 4}).doit()) == symbolic.lru_energy(7, 4)
+
+
+def test_the_proof_of_the_summed_form_can_fail():
+    # The residual is not identically zero by construction: a wrong factor leaves something.
+    n, t, r, f = sympy.symbols("n t r f")
+    r_next, f_next = r * (1 + (t + 1) / n), f * (1 - (t + 1) / n)
+    wrong = (
+        r + f - n / (t + 2) * (r_next - f_next) + n / (t + 1) * (r - f) - n * (r_next + f_next) / ((t + 1) * (t + 2))
+    )
+    assert sympy.simplify(wrong) != 0
+
+
+def test_expansion_coefficients_named_in_the_notes():
+    second = symbolic.expansion("complex", 2)[2]
+    real = symbolic.expansion("real", 2)[2]
+    for k in range(50):
+        assert second.subs(K, k) == comb(k + 2, 4)
+        assert real.subs(K, k) == comb(k + 2, 4) + (k - 1) * (k + 1) * (2 * k - 1) // 8
+    assert sympy.expand(second - K * (K - 1) * (K + 1) * (K + 2) / 24) == 0
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_expansion_reproduces_the_energy(field):
+    # All orders up to k: the finite sum is the energy itself.
+    coefficients = symbolic.expansion(field, 6)
+    for k in range(6):
+        total = sum(q.subs(K, k) / N**m for m, q in enumerate(coefficients))
+        assert sympy.expand(total - symbolic.rnn_energy("n", k, field)) == 0
+
+
+def test_quaternion_expansion_is_the_real_one_at_minus_two_n():
+    for m, (real, quaternion) in enumerate(
+        zip(symbolic.expansion("real", 4), symbolic.expansion("quaternion", 4), strict=True)
+    ):
+        assert sympy.simplify(quaternion - real / (-2) ** m) == 0
+
+
+def test_hultman_rows():
+    for k in range(9):
+        assert symbolic.hultman_row(k) == wick.cycle_counts(k)
+    assert symbolic.hultman_row(40) == moments.trace_polynomial(40)
+
+
+def test_latex():
+    assert symbolic.latex(symbolic.rnn_energy("n", 3, "real")) == r"1 + \frac{10}{n^{2}} + \frac{4}{n^{3}}"
+    assert "n" in symbolic.latex(symbolic.lru_energy("n", "t", form="summed"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: symbolic.rnn_energy("n", "k", "real"), "a symbolic depth k needs field='complex'"),
+        (lambda: symbolic.lru_energy("n", "t", "quaternion"), "a symbolic depth t needs field='complex'"),
+        (lambda: symbolic.lru_energy("n", 3, "real", form="summed"), "form='summed' is known for complex weights only"),
+        (lambda: symbolic.lru_energy("n", 3, form="closed"), "form must be 'sum' or 'summed', got 'closed'"),
+        (lambda: symbolic.rnn_energy("n", -1), "k must be at least 0, got -1"),
+        (lambda: symbolic.rnn_energy(0, 1), "n must be at least 1, got 0"),
+        (lambda: symbolic.rnn_energy("n+1", 2), r"n must be a symbol, a whole number or a name, got 'n\+1'"),
+        (lambda: symbolic.expansion("complex", 13), "order must be at most 12"),
+        (lambda: symbolic.expansion("complex", -1), "order must be at least 0"),
+        (lambda: symbolic.hultman_row(-1), "k must be at least 0"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
