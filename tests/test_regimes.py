@@ -51,6 +51,187 @@ def test_two_term_law_against_its_definition():
             assert regimes.two_term_rnn(n, k, log=True) == pytest.approx(want, rel=1e-11, abs=1e-12)
 
 
+def relative(law_log, exact_log):
+    return np.expm1(law_log - exact_log)
+
+
+def test_first_corrections_at_small_depth():
+    # The next term of the complex expansion is O(k^8/n^4): at n = 1e6 nothing of it is left in float64.
+    n, k = 10**6, np.arange(30)
+    for field in ("complex", "real", "quaternion"):
+        slack = {"complex": 1e-15, "real": 3e-12, "quaternion": 3e-12}[field]  # 1/n^3 terms of the others
+        for law, exact in ((regimes.subcritical_rnn, energy.rnn_energy), (regimes.subcritical_lru, energy.lru_energy)):
+            np.testing.assert_allclose(
+                law(n, k, field, log=True), exact(n, k, field, log=True), rtol=0, atol=slack + 1e-15
+            )
+
+
+def test_infinite_width_is_a_percent_off_where_stated():
+    n = 10**8
+    assert abs(relative(0.0, energy.rnn_energy(n, 7000, log=True))) < 0.0101
+    assert abs(relative(0.0, energy.rnn_energy(n, 8000, log=True))) > 0.0101
+    assert abs(relative(regimes.infinite_width_lru(n, 10_000, log=True), energy.lru_energy(n, 10_000, log=True))) < 0.01
+
+
+@pytest.mark.parametrize("n", [10**4, 10**6, 10**8])
+def test_uniform_law_and_its_stated_error(n):
+    for power in (0.3, 0.5, 0.6, 2 / 3, 0.72):
+        k = round(n**power)
+        error = regimes.uniform_rnn(n, k, log=True) - energy.rnn_energy(n, k, log=True)
+        assert abs(error) < 1.2 * k**4 / (12 * n**3) + 0.3 / n
+    # Not uniform for k = o(n): at k = n^0.9 the next term of the exponent is huge.
+    k = round(n**0.9)
+    assert regimes.uniform_rnn(n, k, log=True) - energy.rnn_energy(n, k, log=True) < -0.5 * k**4 / (12 * n**3)
+
+
+@pytest.mark.parametrize("n", [10**4, 10**6, 10**8])
+def test_linear_laws_and_their_stated_errors(n):
+    for k in (round(n**0.67), round(n**0.8), n // 10, n, 10 * n):
+        error = float(relative(regimes.linear_rnn(n, k, log=True), energy.rnn_energy(n, k, log=True)))
+        # The error is 3/k while k << n and 1/(12 n) of Stirling beyond; float64 logs of 1e9 add 1e-7.
+        assert 0.0 < error + 1e-6 < 3.4 / k + 1.0 / n + 2e-6, k
+        error = float(relative(regimes.linear_lru(n, k, log=True), energy.lru_energy(n, k, log=True)))
+        assert abs(error) < 4.5 * n / k**2 + 3.4 / k + 1e-6, k
+
+
+def test_the_literal_supercritical_law_is_off_by_what_its_docstring_says():
+    for t, want in ((10**4, 0.11), (3 * 10**4, 4.36), (10**5, 158.6)):
+        gap = regimes.supercritical_lru(10**6, t, log=True) - energy.lru_energy(10**6, t, log=True)
+        assert gap == pytest.approx(want, abs=0.05)
+    assert "e^{158.6}" in regimes.supercritical_lru.__doc__
+    gap = regimes.linear_lru(10**6, 10**5, log=True) - energy.lru_energy(10**6, 10**5, log=True)
+    assert abs(math.expm1(gap)) < 1e-3
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 300, 10**6])
+def test_superlinear_law_is_exact_from_the_width_on(n):
+    k = np.array([n, n + 1, 2 * n + 3, 10 * n, 1000 * n])
+    gap = regimes.superlinear_rnn(n, k, log=True) - energy.rnn_energy(n, k, log=True)
+    assert np.abs(gap).max() <= 2e-12 * energy.rnn_energy(n, 1000 * n, log=True) + 1e-12
+    t = 1000 * n
+    error = relative(regimes.superlinear_lru(n, t, log=True), energy.lru_energy(n, t, log=True))
+    assert float(error) == pytest.approx(-n / (n + t), rel=0.1, abs=1e-5)
+
+
+def test_dominant_term_of_real_weights_and_its_stated_error():
+    for n, k in [(1000, 158), (1000, 253), (1000, 1000), (1000, 3000), (10_000, 800), (10**6, 8000)]:
+        error = float(relative(regimes.dominant_rnn(n, k, log=True), energy.rnn_energy(n, k, "real", log=True)))
+        assert error == pytest.approx(-n / (2 * k**2), rel=0.12)
+    for n, t in [(1000, 158), (1000, 253), (2500, 400)]:
+        error = regimes.dominant_lru(n, t, log=True) - energy.lru_energy(n, t, "real", log=True)
+        assert error == pytest.approx(-3 * n / (2 * t**2), rel=0.12)
+
+
+def test_two_term_sum_within_its_stated_error():
+    for n in (1000, 10_000):
+        for c in (2, 3, 4, 6, 8):
+            t = round(c * math.sqrt(n))
+            assert abs(regimes.two_term_lru(n, t, log=True) - energy.lru_energy(n, t, "real", log=True)) < 0.042
+    together = regimes.two_term_lru([[1000], [500]], [10, 90, 40], log=True)
+    for i, n in enumerate((1000, 500)):
+        for j, t in enumerate((10, 90, 40)):
+            assert together[i, j] == pytest.approx(regimes.two_term_lru(n, t, log=True), rel=1e-14)
+
+
+@pytest.mark.parametrize("n", [10, 1000, 10**6, 10**12])
+def test_second_threshold_is_where_the_terms_cross(n):
+    k = regimes.second_threshold(n)
+    assert 0.8 < k / math.sqrt(n * math.log(n)) < 1.25
+    if n >= 10**6:
+        c2 = k * k / n
+        assert c2 == pytest.approx(math.log(n) + 2.0 * math.log(2.0 / math.sqrt(c2)), rel=0.03)
+        for side, sign in ((round(0.97 * k), -1), (round(1.03 * k), 1)):
+            gap = regimes.dominant_rnn(n, side, log=True) - energy.rnn_energy(n, side, log=True)
+            assert math.copysign(1.0, gap) == sign
+
+
+def test_excess_of_real_over_complex_weights_against_exact_energies():
+    # sqrt(n)(Q^R/Q^C - 1) at k = c sqrt(n) approaches E(c) like 1/sqrt(n): extrapolate from two widths.
+    for c in (0.25, 0.5, 1.0, 1.5, 2.0):
+        values = []
+        for root in (2000, 4000):
+            n, k = root * root, round(c * root)
+            ratio = energy.rnn_energy(n, k, "real", log=True) - energy.rnn_energy(n, k, log=True)
+            values.append(root * math.expm1(ratio))
+        assert 2 * values[1] - values[0] == pytest.approx(float(regimes.real_excess(c)), rel=1e-5)
+
+
+def test_excess_at_small_c_and_its_shape():
+    assert regimes.real_excess(0.0) == 0.0
+    assert regimes.real_excess([[0.5, 1.0]]).shape == (1, 2)
+    for c in (1e-5, 0.9999e-4, 1.0001e-4, 1e-3):
+        assert regimes.real_excess(c) == pytest.approx(c**3 / 4, rel=1e-6)
+    with pytest.raises(ValueError, match="c must be at most 25 here, got 30"):
+        regimes.real_excess(30.0)
+
+
+def test_corrected_critical_law_within_its_stated_error():
+    for n, largest in ((1000, 1.5), (10_000, 2.0)):
+        k = np.round(np.linspace(0.2, largest, 5) * math.sqrt(n)).astype(int)
+        error = relative(regimes.corrected_critical_rnn(n, k, log=True), energy.rnn_energy(n, k, "real", log=True))
+        assert np.abs(error).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("arguments", "regime", "law"),
+    [
+        ((10**6, 100), "subcritical", "infinite width"),
+        ((10**6, 3000), "critical", "critical limit"),
+        ((10**6, 10_000), "supercritical", "uniform"),
+        ((10**6, 10**6), "linear", "linear"),
+        ((100, 10**4), "superlinear", "linear"),
+        ((2, 10), "linear", "superlinear"),
+        ((10**6, 500, "real"), "subcritical", "infinite width"),
+        ((10**6, 15_000, "real"), "supercritical", "dominant term"),
+        ((10**6, 700, "quaternion"), "subcritical", "infinite width"),
+    ],
+)
+def test_classify_names_regime_and_law(arguments, regime, law):
+    found = regimes.classify(*arguments)
+    assert (found.regime, found.law) == (regime, law)
+    assert found.within_tolerance
+    field = arguments[2] if len(arguments) > 2 else "complex"
+    assert found.log_exact == float(energy.rnn_energy(*arguments[:2], field, log=True))
+    assert found.relative_error == pytest.approx(math.expm1(found.log_value - found.log_exact))
+
+
+def test_classify_for_the_driven_recurrence_and_without_a_good_law():
+    assert regimes.classify(10**6, 10**5, quantity="lru").law == "linear"
+    assert regimes.classify(10**6, 5 * 10**3, quantity="lru").law == "critical limit"
+    hopeless = regimes.classify(3, 3, "real", tolerance=1e-9)
+    assert not hopeless.within_tolerance
+    assert abs(hopeless.relative_error) > 1e-9
+    real = regimes.classify(10**4, 500, "real")
+    assert real.past_second_threshold
+    assert not regimes.classify(10**4, 100, "real").past_second_threshold
+    assert regimes.classify(10**4, 100).past_second_threshold is None
+    assert regimes.classify(5, 0, quantity="lru").regime == "subcritical"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: regimes.classify(10, 3, quantity="gru"), "quantity must be one of 'rnn' or 'lru', got 'gru'"),
+        (lambda: regimes.classify(10, 3, tolerance=0), "tolerance must be a positive finite number"),
+        (lambda: regimes.classify(0, 3), "n must be at least 1"),
+        (lambda: regimes.classify(10, 30_000, "real"), "k must be at most 20000"),
+        (lambda: regimes.linear_rnn(10, 0), "k must be at least 1, got 0"),
+        (lambda: regimes.supercritical_lru(10, [3, 0]), "t must be at least 1, got 0"),
+        (lambda: regimes.uniform_rnn([1, 2], [1, 2, 3]), r"n and k must broadcast, got shapes \(2,\) and \(3,\)"),
+        (lambda: regimes.two_term_rnn(10, 2.5), "k must be a whole number"),
+        (lambda: regimes.two_term_lru(10, 10**8), "t must be at most 10000000"),
+        (lambda: regimes.second_threshold(1), "n must be at least 2"),
+        (lambda: regimes.critical_rnn("abc"), "c = k/sqrt\\(n\\) must be a real number"),
+        (lambda: regimes.critical_rnn(1j), "c = k/sqrt\\(n\\) must be a real number"),
+        (lambda: regimes.critical_rnn(None), "c = k/sqrt\\(n\\) must be a real number"),
+        (lambda: regimes.critical_rnn(1e200), "must be finite"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 def test_values_at_zero_and_shapes():
     assert regimes.critical_rnn(0.0) == 1.0
     assert regimes.critical_lru(0.0) == 0.0

@@ -15,7 +15,7 @@ import matplotlib
 from signalprop._provenance import provenance
 from signalprop.fields import choices
 
-FIGURES = ("critical_rnn", "critical_lru", "activations")
+FIGURES = ("critical_rnn", "critical_lru", "activations", "regime_map", "law_errors")
 QUALITIES = ("quick", "default", "full")
 
 

@@ -107,27 +107,18 @@ def _laws(field: Field, quantity: str) -> tuple[Law, ...]:
             Law("two-term law", "t >= 2 sqrt(n)", "H", lambda n, t: real.two_term_lru(n, t, log=True)),
         )
     if quantity == "rnn":
+        rising = "k >> n (exact for k + 1 >= n)"
         return (
             *common,
-            Law(
-                "superlinear",
-                "k >> n (exact for k + 1 >= n)",
-                "P",
-                lambda n, k: exponential.superlinear_rnn(n, k, log=True),
-            ),
-            Law("linear", "k >> sqrt(n)", "P", lambda n, k: exponential.linear_rnn(n, k, log=True), 1),
             Law("uniform", "k << n^(3/4)", "P", lambda n, k: exponential.uniform_rnn(n, k, log=True)),
+            Law("linear", "k >> sqrt(n)", "P", lambda n, k: exponential.linear_rnn(n, k, log=True), 1),
+            Law("superlinear", rising, "P", lambda n, k: exponential.superlinear_rnn(n, k, log=True)),
         )
+    between = "sqrt(n) << t << n^(2/3)"
     return (
         *common,
+        Law("supercritical, literal", between, "P", lambda n, t: exponential.supercritical_lru(n, t, log=True), 1),
         Law("superlinear", "t >> n", "P", lambda n, t: exponential.superlinear_lru(n, t, log=True)),
-        Law(
-            "supercritical, literal",
-            "sqrt(n) << t << n^(2/3)",
-            "P",
-            lambda n, t: exponential.supercritical_lru(n, t, log=True),
-            1,
-        ),
         Law("linear", "t >> sqrt(n)", "P", lambda n, t: exponential.linear_lru(n, t, log=True), 1),
     )
 

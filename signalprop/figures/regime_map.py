@@ -1,0 +1,145 @@
+"""Which law is within 1 % of the exact energy, over the plane of width and steps: Q and S, complex and real weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from signalprop import energy
+from signalprop.regimes import LAWS
+
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"widths": 24, "steps": 40},
+    "default": {"widths": 60, "steps": 120},
+    "full": {"widths": 120, "steps": 240},
+}
+COLUMNS = {
+    "field": "number system of the weights",
+    "quantity": "rnn: Q, h <- W h; lru: S, h <- W h + x",
+    "n": "width",
+    "t": "steps",
+    "law": "simplest law within 1 % of the exact energy; none if there is none",
+    "relative_error": "law/exact - 1 for that law, or for the closest one",
+    "log_exact": "natural log of the exact mean energy",
+}
+TOLERANCE = 0.01
+LARGEST_N = 10**6
+LARGEST_T = 10**4
+# Exact energies of real weights cost O(k^2) for Q and O(t^3) for S.
+REACH = {("complex", "rnn"): LARGEST_T, ("complex", "lru"): LARGEST_T, ("real", "rnn"): 5000, ("real", "lru"): 1200}
+COLOURS = {
+    "infinite width": "#56B4E9",
+    "critical limit": "#0072B2",
+    "second order": "#CC79A7",
+    "uniform": "#009E73",
+    "supercritical, literal": "#000000",
+    "linear": "#F0E442",
+    "superlinear": "#E69F00",
+    "dominant term": "#D55E00",
+    "two-term law": "#8C564B",
+    "none": "#EEEEEE",
+}
+LEGEND = {
+    "infinite width": "infinite width: 1, t + 1",
+    "critical limit": "critical limit at this c",
+    "second order": "first correction, order 1/n²",
+    "uniform": "uniform law $e^{-B}\\sinh(A)/A$",
+    "supercritical, literal": "$(n^2/t^3)\\,e^{t^2/2n}$",
+    "linear": "linear-regime law",
+    "superlinear": "superlinear law",
+    "dominant term": "dominant term (real)",
+    "two-term law": "two-term law (real)",
+    "none": "none: take the exact value",
+}
+
+
+def data(*, widths: int, steps: int, seed: int = 0, progress: Callable[[float], None] | None = None) -> pd.DataFrame:
+    """One row for each field, quantity, n and t; columns as in `COLUMNS`. Nothing is random: `seed` is not used."""
+    n = np.unique(np.round(np.logspace(1, np.log10(LARGEST_N), widths)).astype(np.int64))
+    rows = []
+    for done, ((field, quantity), reach) in enumerate(REACH.items()):
+        t = np.unique(np.round(np.logspace(0, np.log10(reach), steps)).astype(np.int64))
+        grid_n, grid_t = (part.ravel() for part in np.meshgrid(n, t, indexing="ij"))
+        exact = energy.rnn_energy if quantity == "rnn" else energy.lru_energy
+        log_exact = exact(grid_n, grid_t, field, log=True)
+        law = np.full(grid_n.size, "none", dtype=object)
+        error = np.full(grid_n.size, np.inf)
+        for candidate in LAWS[field, quantity]:  # type: ignore[index]  # Field is a str
+            gap = candidate.log_value(grid_n, grid_t) - log_exact
+            relative = np.expm1(np.clip(gap, -700.0, 700.0))
+            open_points = law == "none"
+            good = open_points & (np.abs(relative) <= TOLERANCE)
+            law[good] = candidate.name
+            closer = open_points & (np.abs(relative) < np.abs(error))
+            error[closer | good] = relative[closer | good]
+        rows.append(
+            pd.DataFrame(
+                {
+                    "field": field,
+                    "quantity": quantity,
+                    "n": grid_n,
+                    "t": grid_t,
+                    "law": law,
+                    "relative_error": error,
+                    "log_exact": log_exact,
+                }
+            )
+        )
+        if progress is not None:
+            progress((done + 1) / len(REACH))
+    return pd.concat(rows, ignore_index=True)
+
+
+def draw(frame: pd.DataFrame) -> Figure:
+    """Two rows (Q, S), two columns (complex, real), coloured by law."""
+    figure, panels = plt.subplots(2, 2, figsize=(11.2, 8.2), sharex=True, sharey=True)
+    names = [name for name in COLOURS if name in set(frame["law"])]
+    for row, (quantity, title) in enumerate((("rnn", "Q, h ← W h"), ("lru", "S, h ← W h + x"))):
+        for column, field in enumerate(("complex", "real")):
+            axes = panels[row, column]
+            _draw_map(axes, frame[(frame["field"] == field) & (frame["quantity"] == quantity)], names)
+            axes.set_title(f"{title}, {field} weights")
+            if row == 1:
+                axes.set_xlabel("width n")
+            if column == 0:
+                axes.set_ylabel("steps t")
+    entries = [Patch(facecolor=COLOURS[name], edgecolor="0.6", linewidth=0.5, label=LEGEND[name]) for name in names]
+    entries.append(Patch(facecolor="white", edgecolor="0.7", hatch="////", linewidth=0.5, label="not computed"))
+    figure.legend(handles=entries, loc="outside right center", title="simplest law within 1 %", alignment="left")
+    return figure
+
+
+def _draw_map(axes: Axes, rows: pd.DataFrame, names: list[str]) -> None:
+    table = rows.pivot(index="t", columns="n", values="law").map(names.index)
+    colours = ListedColormap([COLOURS[name] for name in names])
+    norm = BoundaryNorm(np.arange(len(names) + 1) - 0.5, len(names))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.grid(False)
+    axes.axhspan(float(rows["t"].max()), LARGEST_T, facecolor="white", edgecolor="0.7", hatch="////", linewidth=0)
+    mesh = axes.pcolormesh(table.columns, table.index, table.to_numpy(), cmap=colours, norm=norm, shading="nearest")
+    mesh.set_rasterized(True)
+    n = np.logspace(1, np.log10(LARGEST_N), 200)
+    lines = (
+        ("$t=\\sqrt{n}$", np.sqrt(n), "-"),
+        ("$\\sqrt{n\\log n}$", np.sqrt(n * np.log(n)), "--"),
+        ("$n^{2/3}$", n ** (2 / 3), "-."),
+        ("$n$", n, ":"),
+    )
+    for label, t, style in lines:
+        inside = t <= LARGEST_T
+        axes.plot(n[inside], t[inside], color="white", linewidth=3.0, solid_capstyle="butt")
+        axes.plot(n[inside], t[inside], color="black", linestyle=style, linewidth=1.2)
+        at = int(np.flatnonzero(inside)[-1] * (0.93 if t[inside][-1] > LARGEST_T / 2 else 0.985))
+        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0}
+        axes.text(n[at], t[at], label, fontsize=8.5, ha="right", va="center", bbox=box)
+    axes.set_xlim(10, LARGEST_N)
+    axes.set_ylim(1, LARGEST_T)
