@@ -191,6 +191,7 @@ def sample(
 @app.command()
 def verify(
     only: Annotated[str, typer.Option("--only", help="Run the checks whose name contains this text.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Larger grids: minutes instead of half a minute.")] = False,
     as_json: Json = False,
 ) -> None:
     """Check every formula against every other route.
@@ -200,7 +201,7 @@ def verify(
     from signalprop.verify import all_checks, run
 
     with _sentences():
-        checks = [check for check in all_checks() if only in check.name]
+        checks = [check for check in all_checks(everything) if only in f"{check.name}: {check.grid}"]
         if not checks:
             raise ValueError(f"--only {only!r} names no check; run 'signalprop verify' to see the names.")
     outcomes = []

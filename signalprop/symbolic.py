@@ -24,11 +24,25 @@ __all__ = [
     "lru_energy",
     "lru_summed_form_residual",
     "rnn_energy",
+    "symbol",
     "trace_polynomial",
 ]
 
 MAX_ORDER = 12
 CONFIRMATIONS = 10
+
+
+def symbol(name: str) -> sympy.Symbol:
+    """The symbol that a name stands for here: n a positive integer, any other (k, t) a non-negative one.
+
+    Examples
+    --------
+    >>> symbol("n").is_positive, symbol("k").is_nonnegative
+    (True, True)
+    """
+    if not name.isidentifier():
+        raise ValueError(f"a symbol needs a name like 'n' or 'k', got {name!r}.")
+    return sympy.Symbol(name, integer=True, **{"positive" if name == "n" else "nonnegative": True})
 
 
 def trace_polynomial(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
@@ -113,7 +127,7 @@ def lru_energy(n: Any, t: Any, field: str = "complex", *, form: str = "sum") -> 
             steps = range(whole_number(int(time), "t", 0) + 1)
             return sympy.expand(sympy.Add(*(rnn_energy(width, j, kind) for j in steps)))
         _only_complex(kind, time)
-        k = sympy.Symbol("k", integer=True, nonnegative=True)
+        k = symbol("k")
         return sympy.Sum(rnn_energy(width, k, kind), (k, 0, time))
     if kind is not Field.COMPLEX:
         raise ValueError(f"form='summed' is known for complex weights only, got field={str(kind)!r}; use form='sum'.")
@@ -210,7 +224,7 @@ def _expansion_coefficient(kind: Field, m: int) -> sympy.Expr:
         j = k + 1 - m
         return sympy.Rational(_row(k, kind)[j] if j >= 0 else 0, moments.trace_denominator(k, kind))
 
-    k = sympy.Symbol("k", integer=True, nonnegative=True)
+    k = symbol("k")
     period = 1 if kind is Field.COMPLEX else 2
     pieces = []
     for first in range(period):
@@ -233,8 +247,7 @@ def _symbol(value: Any, name: str) -> sympy.Expr:
     if isinstance(value, str):
         if not value.isidentifier():
             raise ValueError(f"{name} must be a symbol, a whole number or a name, got {value!r}.")
-        positive = {"positive": True} if name == "n" else {"nonnegative": True}
-        return sympy.Symbol(value, integer=True, **positive)
+        return sympy.Symbol(value, integer=True, **{"positive" if name == "n" else "nonnegative": True})
     if isinstance(value, sympy.Expr) and not value.is_number:
         return value
     number = int(value) if isinstance(value, sympy.Integer) else value

@@ -15,7 +15,7 @@ from signalprop.regimes._products import Floats, widths_and_depths
 def infinite_width_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
     """Q = 1, whatever n and k: what Glorot scaling promises (status P for n -> infinity at k = o(sqrt n)).
 
-    Relative error at k = c sqrt(n) tends to that of q(c) against 1: below 1 % for c <= 0.7.
+    Relative error at k = c sqrt(n) tends to that of q(c) against 1: below 1 % for c <= 0.65.
 
     Examples
     --------

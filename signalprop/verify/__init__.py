@@ -1,0 +1,16 @@
+"""Every route to a number against every other: what `signalprop verify` runs.
+
+A check compares two routes that share no formula on a stated grid and reports the worst deviation.
+"""
+
+from __future__ import annotations
+
+from signalprop.verify import counting, draws, laws, values
+from signalprop.verify.check import Check, Outcome, run
+
+__all__ = ["Check", "Outcome", "all_checks", "run"]
+
+
+def all_checks(thorough: bool = False) -> list[Check]:
+    """The checks of this version: counting, values, laws, draws; `thorough` takes minutes instead of half of one."""
+    return [check for part in (counting, values, laws, draws) for check in part.checks(thorough)]
