@@ -8,6 +8,7 @@ working precision is raised until the radius is below half a unit of the last di
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -37,9 +38,9 @@ def rnn_energy(n: int, k: int, field: str = "complex", digits: int = 50) -> Any:
 
     Returns
     -------
-    mpmath.mpf
-        At a precision of at least `digits`; ``mpmath.nstr(value, digits)`` prints them. The global precision of mpmath is
-        left alone.
+    mpf
+        An mpmath number of a context of its own with that many digits: it prints all of them and keeps them in arithmetic,
+        and the global precision of mpmath is left alone. ``mpmath.mpf(value)`` brings it into the global context.
 
     Raises
     ------
@@ -52,11 +53,10 @@ def rnn_energy(n: int, k: int, field: str = "complex", digits: int = 50) -> Any:
 
     Examples
     --------
-    >>> import mpmath
-    >>> mpmath.nstr(rnn_energy(10, 4, digits=20), 20)
-    '1.1508'
-    >>> mpmath.nstr(rnn_energy(10**12, 5000, digits=30), 30)
-    '1.00000000002605208229145339618'
+    >>> print(rnn_energy(10, 4, digits=20))
+    1.1508
+    >>> print(rnn_energy(10**12, 5000, digits=30))
+    1.00000000002605208229145339618
     """
     return _to_mpmath(rnn_energy_ball(n, k, field, digits), digits)
 
@@ -69,9 +69,8 @@ def lru_energy(n: int, t: int, field: str = "complex", digits: int = 50) -> Any:
 
     Examples
     --------
-    >>> import mpmath
-    >>> mpmath.nstr(lru_energy(10, 2, digits=20), 20)
-    '3.01'
+    >>> print(lru_energy(10, 2, digits=20))
+    3.01
     """
     return _to_mpmath(lru_energy_ball(n, t, field, digits), digits)
 
@@ -166,8 +165,15 @@ def _zonal_energy(n: int, k: int, kind: Field) -> arb:
     return total
 
 
+@cache
+def _context(digits: int) -> Any:
+    context = mpmath.MPContext()
+    context.dps = digits
+    return context
+
+
 def _to_mpmath(ball: arb, digits: int) -> Any:
-    """Midpoint of the ball as an mpf; exact conversion of mantissa and exponent."""
+    """Midpoint of the ball, rounded to a number that prints and computes with all its digits."""
     mantissa, exponent = ball.mid().man_exp()
-    with mpmath.workprec(max(int(digits * 3.33) + 10, mpmath.mp.prec)):
-        return mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
+    context = _context(digits)
+    return context.ldexp(context.mpf(int(mantissa)), int(exponent))

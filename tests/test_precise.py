@@ -21,7 +21,7 @@ def test_oracle_table(energies):
                 continue
             got = precise.rnn_energy(row["n"], row["k"], field, digits=38)
             with mpmath.workdps(60):
-                assert abs(got / mpmath.mpf(row[field]) - 1) < mpmath.mpf(10) ** -38, (row, field)
+                assert abs(mpmath.mpf(got) / mpmath.mpf(row[field]) - 1) < mpmath.mpf(10) ** -38, (row, field)
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -61,14 +61,14 @@ def test_the_largest_promised_arguments():
     value = precise.rnn_energy(10**30, 10**5, digits=60)
     with mpmath.workdps(80):
         want = 1 + mpmath.binomial(10**5 + 2, 4) / mpmath.mpf(10) ** 60
-        assert abs(value - want) < mpmath.mpf(10) ** -59
+        assert abs(mpmath.mpf(value) - want) < mpmath.mpf(10) ** -59
     # k = n: only the rising factorial is left, here through mpmath's gamma function.
     n = 10**5
     value = precise.rnn_energy(n, n, digits=40)
     with mpmath.workdps(60):
         rising = mpmath.loggamma(2 * n + 2) - mpmath.loggamma(n)
         want = mpmath.exp(rising - mpmath.log((n + 1) * (n + 2)) - (n + 1) * mpmath.log(n))
-        assert abs(value / want - 1) < mpmath.mpf(10) ** -40
+        assert abs(mpmath.mpf(value) / want - 1) < mpmath.mpf(10) ** -40
 
 
 @pytest.mark.slow
@@ -76,6 +76,13 @@ def test_the_largest_promised_arguments():
 def test_the_largest_promised_zonal_depth(field):
     want = float(precise.rnn_energy_ball(10**6, 3000, field, digits=20).log())
     assert abs(energy.rnn_energy(10**6, 3000, field, log=True) - want) <= 1e-13 * max(1.0, abs(want))
+
+
+def test_the_value_prints_and_keeps_its_digits():
+    value = precise.rnn_energy(10**12, 5000, digits=40)
+    assert str(value) == "1.000000000026052082291453396175148336424"
+    assert str(2 * value) == "2.000000000052104164582906792350296672848"
+    assert float(value) == pytest.approx(energy.rnn_energy(10**12, 5000), rel=1e-15)
 
 
 def test_global_precisions_are_left_alone():
