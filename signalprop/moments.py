@@ -4,7 +4,7 @@ Complex (status P):
 
 .. math:: M_k(n) = \frac{n^{\overline{k+2}} - n^{\underline{k+2}}}{(k+1)(k+2)}
 
-Real (status V: equal to the loop equations as polynomials for k = 1..23):
+Real (status V: equal to the loop equations as polynomials for k = 1..33):
 
 .. math:: M_k(n) = \frac{1}{2k+1}\prod_{j=0}^{k}(n+2j)
           + \sum_{a\ge b\ge 1,\,c\ge 0,\,a+b+c=k+1} d(a,b,c)\prod_{j<a}(n+2j)\prod_{j<b}(n-1+2j)\prod_{i=1}^{c}(n-1-i)

@@ -8,6 +8,7 @@ working precision is raised until the radius is below half a unit of the last di
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,8 @@ from flint import arb, ctx, fmpq
 from signalprop._checks import whole_number
 from signalprop.fields import Field, as_field
 
+Scale = int | float | Fraction
+
 MAX_N = 10**30
 MAX_COMPLEX_K = 100_000
 MAX_ZONAL_K = 3_000
@@ -24,7 +27,7 @@ MAX_ZONAL_T = 300
 MAX_DIGITS = 100_000
 
 
-def rnn_energy(n: int, k: int, field: str = "complex", digits: int = 50) -> Any:
+def rnn_energy(n: int, k: int, field: str = "complex", digits: int = 50, *, scale: Scale = 1) -> Any:
     r"""Q_{n,k} = E||W^k x||^2/n, correct to `digits` significant digits.
 
     Parameters
@@ -35,6 +38,8 @@ def rnn_energy(n: int, k: int, field: str = "complex", digits: int = 50) -> Any:
         ``"complex"`` (formula of status P), ``"real"`` or ``"quaternion"`` (V).
     digits
         Significant digits, 1..100000.
+    scale
+        g, taken exactly: an int, a `~fractions.Fraction`, or a float at its binary value.
 
     Returns
     -------
@@ -58,10 +63,10 @@ def rnn_energy(n: int, k: int, field: str = "complex", digits: int = 50) -> Any:
     >>> print(rnn_energy(10**12, 5000, digits=30))
     1.00000000002605208229145339618
     """
-    return _to_mpmath(rnn_energy_ball(n, k, field, digits), digits)
+    return _to_mpmath(rnn_energy_ball(n, k, field, digits, scale=scale), digits)
 
 
-def lru_energy(n: int, t: int, field: str = "complex", digits: int = 50) -> Any:
+def lru_energy(n: int, t: int, field: str = "complex", digits: int = 50, *, scale: Scale = 1) -> Any:
     r"""S_{n,t} = sum_{k<=t} Q_{n,k}, correct to `digits` significant digits; the dense driven recurrence.
 
     Complex weights by the summed form (status P), t <= 100000; real and quaternion weights as a sum of Q, t <= 300.
@@ -72,10 +77,10 @@ def lru_energy(n: int, t: int, field: str = "complex", digits: int = 50) -> Any:
     >>> print(lru_energy(10, 2, digits=20))
     3.01
     """
-    return _to_mpmath(lru_energy_ball(n, t, field, digits), digits)
+    return _to_mpmath(lru_energy_ball(n, t, field, digits, scale=scale), digits)
 
 
-def rnn_energy_ball(n: int, k: int, field: str = "complex", digits: int = 50) -> arb:
+def rnn_energy_ball(n: int, k: int, field: str = "complex", digits: int = 50, *, scale: Scale = 1) -> arb:
     """Q_{n,k} as a ball whose relative radius is below 10^-digits; arguments as for `rnn_energy`.
 
     Examples
@@ -83,26 +88,40 @@ def rnn_energy_ball(n: int, k: int, field: str = "complex", digits: int = 50) ->
     >>> rnn_energy_ball(10, 4, digits=10)
     [1.15080000000000 +/- ...]
     """
-    kind = as_field(field)
+    kind, square = as_field(field), _square(scale)
     width = whole_number(n, "n", 1, MAX_N, "exact.rnn_energy has no bound on n.")
     depth = whole_number(
         k, "k", 0, MAX_COMPLEX_K if kind is Field.COMPLEX else MAX_ZONAL_K, "energy.rnn_energy goes further."
     )
     if kind is Field.COMPLEX:
-        return _raise_precision(lambda: _complex_energy(width, depth), digits)
-    return _raise_precision(lambda: _zonal_energy(width, depth, kind), digits)
+        return _raise_precision(lambda: _complex_energy(width, depth) * arb(square) ** depth, digits)
+    return _raise_precision(lambda: _zonal_energy(width, depth, kind) * arb(square) ** depth, digits)
 
 
-def lru_energy_ball(n: int, t: int, field: str = "complex", digits: int = 50) -> arb:
+def lru_energy_ball(n: int, t: int, field: str = "complex", digits: int = 50, *, scale: Scale = 1) -> arb:
     """S_{n,t} as a ball whose relative radius is below 10^-digits; arguments as for `lru_energy`."""
-    kind = as_field(field)
+    kind, square = as_field(field), _square(scale)
     width = whole_number(n, "n", 1, MAX_N, "exact.lru_energy has no bound on n.")
     time = whole_number(
         t, "t", 0, MAX_COMPLEX_K if kind is Field.COMPLEX else MAX_ZONAL_T, "energy.lru_energy goes further."
     )
-    if kind is Field.COMPLEX:
+    if kind is Field.COMPLEX and square == 1:
         return _raise_precision(lambda: _complex_sum(width, time), digits)
-    return _raise_precision(lambda: sum((_zonal_energy(width, k, kind) for k in range(time + 1)), arb(0)), digits)
+
+    def one(k: int) -> arb:
+        energy = _complex_energy(width, k) if kind is Field.COMPLEX else _zonal_energy(width, k, kind)
+        return energy * arb(square) ** k
+
+    return _raise_precision(lambda: sum((one(k) for k in range(time + 1)), arb(0)), digits)
+
+
+def _square(scale: Scale) -> fmpq:
+    if isinstance(scale, bool) or not isinstance(scale, (int, float, Fraction)):
+        raise ValueError(f"scale must be an int, a Fraction or a float, got {scale!r}.")
+    if not scale > 0 or scale == float("inf"):
+        raise ValueError(f"scale must be positive and finite, got {scale!r}.")
+    exact = Fraction(scale) ** 2
+    return fmpq(exact.numerator, exact.denominator)
 
 
 def _raise_precision(compute: Callable[[], arb], digits: int) -> arb:

@@ -33,16 +33,16 @@ CONFIRMATIONS = 10
 
 
 def symbol(name: str) -> sympy.Symbol:
-    """The symbol that a name stands for here: n a positive integer, any other (k, t) a non-negative one.
+    """The symbol that a name stands for here: n and N are positive integers, all others (k, t) non-negative ones.
 
     Examples
     --------
     >>> symbol("n").is_positive, symbol("k").is_nonnegative
     (True, True)
     """
-    if not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"a symbol needs a name like 'n' or 'k', got {name!r}.")
-    return sympy.Symbol(name, integer=True, **{"positive" if name == "n" else "nonnegative": True})
+    return sympy.Symbol(name, integer=True, **{"positive" if name in ("n", "N") else "nonnegative": True})
 
 
 def trace_polynomial(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
@@ -53,8 +53,8 @@ def trace_polynomial(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
     >>> trace_polynomial("n", 4, "real")
     n**5 + 28*n**3 + 28*n**2 + 48*n
     """
-    kind, width = as_field(field), _symbol(n, "n")
-    depth = _symbol(k, "k")
+    kind = as_field(field)
+    width, depth = _pair(n, k, "k")
     if depth.is_Integer:
         coefficients = moments.trace_polynomial(whole_number(int(depth), "k", 0), kind)
         terms = (c * width**j for j, c in enumerate(coefficients))
@@ -64,7 +64,7 @@ def trace_polynomial(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
     return (rising - falling) / ((depth + 1) * (depth + 2))
 
 
-def rnn_energy(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
+def rnn_energy(n: Any, k: Any, field: str = "complex", *, scale: Any = 1) -> sympy.Expr:
     r"""Q_{n,k} as an expression in n, k.
 
     Parameters
@@ -76,6 +76,8 @@ def rnn_energy(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
         (``expression.rewrite(sympy.gamma)`` turns them into gamma functions).
     field
         ``"complex"`` (status P), ``"real"`` or ``"quaternion"`` (V).
+    scale
+        g, a number or a symbol: the energy is multiplied by g^{2k}.
 
     Returns
     -------
@@ -95,18 +97,19 @@ def rnn_energy(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
     >>> rnn_energy(10, 4)
     2877/2500
     """
-    width, depth = _symbol(n, "n"), _symbol(k, "k")
+    width, depth = _pair(n, k, "k")
+    factor = _factor(scale) ** (2 * depth)
     if depth.is_Integer:
-        return sympy.expand(trace_polynomial(width, depth, field) / width ** (depth + 1))
-    return sympy.powsimp(trace_polynomial(width, depth, field) / width ** (depth + 1))
+        return sympy.expand(factor * trace_polynomial(width, depth, field) / width ** (depth + 1))
+    return factor * sympy.powsimp(trace_polynomial(width, depth, field) / width ** (depth + 1))
 
 
-def lru_energy(n: Any, t: Any, field: str = "complex", *, form: str = "sum") -> sympy.Expr:
+def lru_energy(n: Any, t: Any, field: str = "complex", *, scale: Any = 1, form: str = "sum") -> sympy.Expr:
     r"""S_{n,t} as an expression.
 
     Parameters
     ----------
-    n, t, field
+    n, t, field, scale
         As for `rnn_energy`; a symbolic time needs complex weights.
     form
         ``"sum"``: sum over k of Q_{n,k}. ``"summed"`` (complex): sum over m <= t+1 of r_m + f_m less n (r_{t+2} - f_{t+2})/(t+2),
@@ -119,19 +122,22 @@ def lru_energy(n: Any, t: Any, field: str = "complex", *, form: str = "sum") -> 
     >>> lru_energy("n", 3, form="summed")
     4 + 6/n**2
     """
-    kind, width, time = as_field(field), _symbol(n, "n"), _symbol(t, "t")
+    kind = as_field(field)
+    width, time = _pair(n, t, "t")
     if form not in ("sum", "summed"):
         raise ValueError(f"form must be 'sum' or 'summed', got {form!r}.")
     if form == "sum":
         if time.is_Integer:
             steps = range(whole_number(int(time), "t", 0) + 1)
-            return sympy.expand(sympy.Add(*(rnn_energy(width, j, kind) for j in steps)))
+            return sympy.expand(sympy.Add(*(rnn_energy(width, j, kind, scale=scale) for j in steps)))
         _only_complex(kind, time)
-        k = symbol("k")
-        return sympy.Sum(rnn_energy(width, k, kind), (k, 0, time))
+        k = _index("k", width, time, _factor(scale))
+        return sympy.Sum(rnn_energy(width, k, kind, scale=scale), (k, 0, time))
     if kind is not Field.COMPLEX:
         raise ValueError(f"form='summed' is known for complex weights only, got field={str(kind)!r}; use form='sum'.")
-    m = sympy.Symbol("m", integer=True, positive=True)
+    if _factor(scale) != 1:
+        raise ValueError(f"form='summed' is known for scale 1 only, got {scale!r}; use form='sum'.")
+    m = _index("m", width, time)
 
     def over_power(factorial: Any, size: Any) -> sympy.Expr:
         return factorial(width, size) / width**size
@@ -247,11 +253,33 @@ def _symbol(value: Any, name: str) -> sympy.Expr:
     if isinstance(value, str):
         if not value.isidentifier():
             raise ValueError(f"{name} must be a symbol, a whole number or a name, got {value!r}.")
-        return sympy.Symbol(value, integer=True, **{"positive" if name == "n" else "nonnegative": True})
+        return symbol(value)
     if isinstance(value, sympy.Expr) and not value.is_number:
         return value
     number = int(value) if isinstance(value, sympy.Integer) else value
     return sympy.Integer(whole_number(number, name, 1 if name == "n" else 0))
+
+
+def _pair(n: Any, k: Any, name: str) -> tuple[sympy.Expr, sympy.Expr]:
+    width, depth = _symbol(n, "n"), _symbol(k, name)
+    shared = {s.name for s in width.free_symbols} & {s.name for s in depth.free_symbols}
+    if shared:
+        raise ValueError(f"n and {name} must be different symbols, got {width} and {depth}.")
+    return width, depth
+
+
+def _factor(scale: Any) -> sympy.Expr:
+    value = sympy.sympify(scale)
+    if value.is_number and not (value.is_real and value > 0):
+        raise ValueError(f"scale must be positive, got {scale!r}.")
+    return value
+
+
+def _index(name: str, *expressions: sympy.Expr) -> sympy.Symbol:
+    """A summation index called `name`, or `name`_1, .. if the expressions use that name."""
+    taken = {s.name for expression in expressions for s in expression.free_symbols}
+    free = next(candidate for candidate in (name, *(f"{name}_{i}" for i in range(1, 10))) if candidate not in taken)
+    return sympy.Symbol(free, integer=True, nonnegative=True)
 
 
 def _only_complex(kind: Field, symbol: sympy.Expr) -> None:

@@ -1,6 +1,8 @@
+import re
 import subprocess
 import sys
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +34,11 @@ def test_package_is_typed_and_carries_its_style():
     files = resources.files("signalprop")
     assert (files / "py.typed").is_file()
     assert (files / "figures" / "style.mplstyle").is_file()
+
+
+def test_pictures_of_the_readme_are_there():
+    root = Path(__file__).parent.parent
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (root / "README.md").read_text())
+    assert len(pictures) >= 2
+    for picture in pictures:
+        assert (root / picture).is_file(), picture

@@ -85,6 +85,15 @@ def test_the_value_prints_and_keeps_its_digits():
     assert float(value) == pytest.approx(energy.rnn_energy(10**12, 5000), rel=1e-15)
 
 
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("scale", [0.3, Fraction(7, 8), 2])
+def test_scale(field, scale):
+    for n, k in [(5, 7), (100, 12)]:
+        for name in ("rnn_energy", "lru_energy"):
+            got = as_fraction(getattr(precise, name)(n, k, field, 30, scale=scale))
+            assert abs(got / getattr(exact, name)(n, k, field, scale=Fraction(scale)) - 1) < Fraction(1, 10**30)
+
+
 def test_global_precisions_are_left_alone():
     before = (mpmath.mp.prec, ctx.prec)
     precise.rnn_energy(10, 40, digits=300)
@@ -98,6 +107,9 @@ def test_global_precisions_are_left_alone():
         ({"n": 10**31, "k": 1}, r"n must be at most .*exact\.rnn_energy has no bound on n"),
         ({"n": 3, "k": 10**6}, r"k must be at most 100000, got 1000000\. energy\.rnn_energy goes further"),
         ({"n": 3, "k": 3001, "field": "real"}, "k must be at most 3000"),
+        ({"n": 3, "k": 1, "scale": "2"}, "scale must be an int, a Fraction or a float"),
+        ({"n": 3, "k": 1, "scale": 0}, "scale must be positive and finite"),
+        ({"n": 3, "k": 1, "scale": float("nan")}, "scale must be positive and finite"),
         ({"n": 3, "k": 1, "digits": 0}, "digits must be at least 1, got 0"),
         ({"n": 3, "k": 1, "digits": 2.5}, "digits must be a whole number"),
         ({"n": 3, "k": 1, "field": "h"}, "field must be one of"),

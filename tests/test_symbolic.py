@@ -1,3 +1,4 @@
+from fractions import Fraction
 from math import comb
 
 import pytest
@@ -83,6 +84,27 @@ def test_quaternion_expansion_is_the_real_one_at_minus_two_n():
         assert sympy.simplify(quaternion - real / (-2) ** m) == 0
 
 
+def test_no_symbol_is_captured_by_a_summation_index():
+    for name in ("m", "k", "N", "width"):
+        for form in ("sum", "summed"):
+            for time in (3, "t"):
+                expression = symbolic.lru_energy(name, time, form=form)
+                value = expression.subs({symbolic.symbol(name): 7, symbolic.symbol("t"): 3}).doit()
+                assert sympy.simplify(value) == symbolic.lru_energy(7, 3), (name, form, time)
+    assert symbolic.rnn_energy("N", 3).subs(symbolic.symbol("N"), 5) == symbolic.rnn_energy(5, 3)
+
+
+def test_scale_as_a_number_and_as_a_symbol():
+    g = sympy.Symbol("g", positive=True)
+    assert symbolic.rnn_energy("n", 2, "real", scale=g) == sympy.expand(g**4 * (1 + 2 / N**2))
+    half = sympy.Rational(1, 2)
+    want = exact.lru_energy(9, 4, "real", scale=Fraction(1, 2))
+    assert symbolic.lru_energy(9, 4, "real", scale=half) == sympy.Rational(want.numerator, want.denominator)
+    general = symbolic.lru_energy("n", "t", scale=g).subs({N: 9, symbolic.symbol("t"): 4, g: half}).doit()
+    want = exact.lru_energy(9, 4, scale=Fraction(1, 2))
+    assert sympy.simplify(general) == sympy.Rational(want.numerator, want.denominator)
+
+
 def test_hultman_rows():
     for k in range(9):
         assert symbolic.hultman_row(k) == wick.cycle_counts(k)
@@ -104,6 +126,10 @@ def test_latex():
         (lambda: symbolic.rnn_energy("n", -1), "k must be at least 0, got -1"),
         (lambda: symbolic.rnn_energy(0, 1), "n must be at least 1, got 0"),
         (lambda: symbolic.rnn_energy("n+1", 2), r"n must be a symbol, a whole number or a name, got 'n\+1'"),
+        (lambda: symbolic.rnn_energy("n", "n"), "n and k must be different symbols, got n and n"),
+        (lambda: symbolic.symbol(3), "a symbol needs a name like 'n' or 'k', got 3"),
+        (lambda: symbolic.rnn_energy("n", 2, scale=-1), "scale must be positive, got -1"),
+        (lambda: symbolic.lru_energy("n", 2, scale=2, form="summed"), "form='summed' is known for scale 1 only"),
         (lambda: symbolic.expansion("complex", 13), "order must be at most 12"),
         (lambda: symbolic.expansion("complex", -1), "order must be at least 0"),
         (lambda: symbolic.hultman_row(-1), "k must be at least 0"),

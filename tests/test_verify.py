@@ -110,6 +110,21 @@ BREAKS = {
     "complex ball": (precise, "_complex_energy", lambda f: lambda n, k: f(n, k) * (1 + arb(1e-12)), "ball"),
     "zonal ball": (precise, "_zonal_energy", lambda f: lambda n, k, kind: f(n, k, kind) * (1 + arb(1e-12)), "ball"),
     "ball of S": (precise, "_complex_sum", lambda f: lambda n, t: f(n, t) * (1 + arb(1e-11)), "blocks = ball"),
+    **{
+        f"second-order coefficient, {field}": (
+            regimes.polynomial,
+            "_second_order",
+            lambda f, field=field: lambda k, kind: f(k, kind) * (0.7 if kind == field else 1.0),
+            "correction itself",
+        )
+        for field in ("complex", "real", "quaternion")
+    },
+    "second order of S": (
+        regimes,
+        "subcritical_lru",
+        lambda f: lambda n, t, field="complex", log=False: f(n, t, field, log=True) + 3e-7 * (field == "quaternion"),
+        "correction itself",
+    ),
     "critical law of Q": (
         regimes,
         "critical_rnn",
@@ -143,7 +158,7 @@ BREAKS = {
         )
     },
     "excess of real weights": (regimes, "real_excess", lambda f: lambda c: 1.001 * f(c), "limit of sqrt(n)"),
-    "second threshold": (regimes, "second_threshold", lambda f: lambda n: 1.02 * f(n), "second threshold"),
+    "second threshold": (regimes, "second_threshold", lambda f: lambda n: f(n) + 1, "second threshold"),
     "width-free sampler": (krylov, "draw_chunk", lambda f: lambda *a: f(*a) + 0.01, "width-free sampler"),
     "dense sampler": (dense, "_tied", lambda f: lambda *a: tuple(part + 0.05 for part in f(*a)), "dense sampler"),
     "shape of the dense law": (

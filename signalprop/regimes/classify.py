@@ -15,6 +15,7 @@ from signalprop.fields import Field, as_field, choices
 from signalprop.regimes import critical, exponential, polynomial, real
 
 Floats = NDArray[np.float64]
+_ROUNDING = 3e-13
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Regime:
-    """Where a point (n, k) lies, and what to use there.
+    r"""Where a point (n, k) lies, and what to use there.
 
     Attributes
     ----------
@@ -41,11 +42,13 @@ class Regime:
     log_value, log_exact
         Natural logs of that law and of the exact energy.
     relative_error
-        law/exact - 1 (inf where the ratio exceeds float64).
+        law/exact - 1 (inf where the ratio exceeds float64). A gap of the logs below 3e-13 of their size is rounding and
+        counts as 0: a verdict at 1 % needs \|log_exact\| below 3e10.
     within_tolerance
         Whether `law` is within the tolerance.
     past_second_threshold
-        Real weights: whether the second term of the two-term law has taken over (None for other fields).
+        Real weights: whether the second term of the two-term law is at least as large as Q of complex weights (None for
+        other fields).
     """
 
     n: int
@@ -63,18 +66,21 @@ class Regime:
 
 def _critical(model: str, field: Field) -> Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]:
     law = critical.critical_rnn if model == "rnn" else critical.critical_lru
-    largest = 37.0 if field is not Field.QUATERNION else 52.0
 
     def log_value(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
         root = np.sqrt(n.astype(np.float64))
         c = k / root
-        inside = np.minimum(c, largest)
-        with np.errstate(divide="ignore"):  # S/sqrt(n) is 0 at t = 0
-            value = np.log(law(inside, field)) + (0.0 if model == "rnn" else np.log(root))
-        # Past the range of float64 the law is out of its domain anyway.
-        return np.where(c <= largest, value, np.inf)
+        # Past c = 1e6 the law is out of its domain anyway.
+        value: Floats = law(np.minimum(c, critical.LARGEST_C), field, log=True)
+        return np.where(c <= critical.LARGEST_C, value + (0.0 if model == "rnn" else np.log(root)), np.inf)
 
     return log_value
+
+
+def _corrected(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
+    inside = k <= real.LARGEST_EXCESS_C * np.sqrt(n.astype(np.float64))
+    value: Floats = real.corrected_critical_rnn(n, np.where(inside, k, 0), log=True)
+    return np.where(inside, value, np.inf)
 
 
 def _second_order(model: str, field: Field) -> Law:
@@ -83,21 +89,24 @@ def _second_order(model: str, field: Field) -> Law:
     return Law("second order", "k <= sqrt(n)", status, lambda n, k: law(n, k, field, log=True))
 
 
-def _infinite(model: str) -> Law:
+def _infinite(model: str, field: Field) -> Law:
     law = polynomial.infinite_width_rnn if model == "rnn" else polynomial.infinite_width_lru
-    return Law("infinite width", "k << sqrt(n)", "P", lambda n, k: law(n, k, log=True))
+    return Law(
+        "infinite width", "k << sqrt(n)", "P" if field is Field.COMPLEX else "V", lambda n, k: law(n, k, log=True)
+    )
 
 
 def _laws(field: Field, quantity: str) -> tuple[Law, ...]:
     """In the order of preference: simplest first."""
     limit = Law("critical limit", "k ~ c sqrt(n)", "P" if field is Field.COMPLEX else "V", _critical(quantity, field))
-    common = (_infinite(quantity), limit, _second_order(quantity, field))
+    common = (_infinite(quantity, field), limit, _second_order(quantity, field))
     if field is Field.QUATERNION:
         return common
     if field is Field.REAL:
         if quantity == "rnn":
             return (
                 *common,
+                Law("corrected critical", "k ~ c sqrt(n), c^2 < log n", "V", _corrected),
                 Law("dominant term", "k >> sqrt(n log n)", "H", lambda n, k: real.dominant_rnn(n, k, log=True), 1),
                 Law("two-term law", "k >= sqrt(n)/2", "H", lambda n, k: real.two_term_rnn(n, k, log=True)),
             )
@@ -167,7 +176,9 @@ def classify(n: int, k: int, field: str = "complex", *, quantity: str = "rnn", t
     subcritical = abs(_relative_error(values[0], log_exact)) <= 0.01
     past = None
     if kind is Field.REAL:
-        past = width > 1 and depth >= real.second_threshold(width)
+        past = depth >= 1 and bool(
+            real.dominant_rnn(width, depth, log=True) >= energy.rnn_energy(width, depth, log=True)
+        )
     return Regime(
         width,
         depth,
@@ -193,4 +204,6 @@ def _by_scale(n: int, k: int) -> str:
 
 def _relative_error(log_value: float, log_exact: float) -> float:
     gap = log_value - log_exact
+    if abs(gap) <= _ROUNDING * abs(log_exact):
+        return 0.0
     return math.inf if gap > 700.0 else math.expm1(gap)
