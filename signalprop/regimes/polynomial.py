@@ -48,7 +48,7 @@ def subcritical_rnn(n: ArrayLike, k: ArrayLike, field: str = "complex", *, log: 
               \binom{k+2}{4} + \left\lfloor\tfrac{(k-1)(k+1)(2k-1)}{8}\right\rfloor\ \text{(real)}
 
     and a quarter of the real coefficient for quaternion weights. Status P (complex), V (real, quaternion:
-    `symbolic.expansion`). Relative error below 0.1 % for k <= sqrt(n), n >= 1000 (complex); Q - 1 itself within 20 % for
+    `symbolic.expansion`). Relative error below 0.1 % for k <= sqrt(n), n >= 1000 (complex); Q - 1 itself within 2 % for
     3 <= k <= n^{1/3} in every field.
 
     Examples
@@ -64,7 +64,7 @@ def subcritical_rnn(n: ArrayLike, k: ArrayLike, field: str = "complex", *, log: 
 def subcritical_lru(n: ArrayLike, t: ArrayLike, field: str = "complex", *, log: bool = False) -> Any:
     r"""First correction to S = t + 1: the sum over k <= t of `subcritical_rnn`; (t+1) + binom(t+3, 5)/n^2 for complex weights.
 
-    Status and errors as for `subcritical_rnn`; S - (t+1) itself within 20 % for 3 <= t <= n^{1/3}.
+    Status and errors as for `subcritical_rnn`; S - (t+1) itself within 2 % for 3 <= t <= n^{1/3}.
 
     Examples
     --------

@@ -183,7 +183,8 @@ def real_excess(c: ArrayLike) -> Any:
 def corrected_critical_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
     """Critical law of real weights with its first correction: Q^C (1 + E(c)/sqrt(n)), E from `real_excess`.
 
-    Status V (see `real_excess`). Good below the second threshold: relative error under 1 % for c <= 1.5 from n = 1000 on, c <= 2 from n = 10^4 on.
+    Status V (see `real_excess`). Good below the second threshold: relative error under 1 % for c <= 1.5 from n = 1000
+    on, c <= 2 from n = 10^4 on.
 
     Examples
     --------

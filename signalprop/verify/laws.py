@@ -24,7 +24,7 @@ def checks(thorough: bool) -> list[Check]:
         *(
             Check(
                 f"order 1/n^2 ({'P' if field == 'complex' else 'V'}), error of the correction itself",
-                f"{field} {'Q' if quantity == 'rnn' else 'S'}, 3 <= k <= n^(1/3)", "relative error", 0.2,
+                f"{field} {'Q' if quantity == 'rnn' else 'S'}, 3 <= k <= n^(1/3)", "relative error", 0.02,
                 partial(_correction, field, quantity),
             )
             for field in ("complex", "real", "quaternion")
