@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from signalprop import energy, exact, fields, moments, precise, regimes, symbolic, verify, wick
+    from signalprop import energy, exact, fields, initialization, moments, precise, regimes, symbolic, verify, wick
     from signalprop.energy import lru_energy, rnn_energy
     from signalprop.fields import Field
+    from signalprop.initialization import depth_budget, safe_scale
     from signalprop.montecarlo.estimate import Estimate
     from signalprop.montecarlo.sampling import Sample, sample
 
@@ -21,24 +22,40 @@ _HOMES = {
     "rnn_energy": "signalprop.energy",
     "lru_energy": "signalprop.energy",
     "Field": "signalprop.fields",
+    "depth_budget": "signalprop.initialization",
+    "safe_scale": "signalprop.initialization",
     "Estimate": "signalprop.montecarlo.estimate",
     "Sample": "signalprop.montecarlo.sampling",
     "sample": "signalprop.montecarlo.sampling",
 }
-_MODULES = ("energy", "exact", "fields", "moments", "precise", "regimes", "symbolic", "verify", "wick")
+_MODULES = (
+    "energy",
+    "exact",
+    "fields",
+    "initialization",
+    "moments",
+    "precise",
+    "regimes",
+    "symbolic",
+    "verify",
+    "wick",
+)
 
 __all__ = [
     "Estimate",
     "Field",
     "Sample",
+    "depth_budget",
     "energy",
     "exact",
     "fields",
+    "initialization",
     "lru_energy",
     "moments",
     "precise",
     "regimes",
     "rnn_energy",
+    "safe_scale",
     "sample",
     "symbolic",
     "verify",

@@ -1,0 +1,171 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from signalprop import lru_energy, rnn_energy, sample
+from signalprop.initialization import depth_budget, safe_scale, width_needed
+from signalprop.initialization._paths import largest_log_scales, scaled_path
+
+FIELDS = ["real", "complex", "quaternion"]
+
+
+def mean_path(n, horizon, field, model, g):
+    steps = np.arange(horizon + 1)
+    if model == "rnn":
+        return rnn_energy(n, steps, field, scale=g, log=True)
+    return lru_energy(n, steps, field, scale=g, log=True) - np.log1p(steps)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 10**6),
+    horizon=st.integers(1, 120),
+    field=st.sampled_from(FIELDS),
+    model=st.sampled_from(["rnn", "lru"]),
+    tolerance=st.floats(0.01, 1.0),
+)
+def test_bounded_never_passes_the_bound_and_touches_it(n, horizon, field, model, tolerance):
+    found = safe_scale(n, horizon, field, model=model, criterion="bounded", tolerance=tolerance)
+    path = mean_path(n, horizon, field, model, found.scale)
+    assert path[1:].max() == pytest.approx(math.log1p(tolerance), abs=1e-10 * horizon)
+    np.testing.assert_allclose(found.log_path, path, atol=1e-9)
+    assert found.peak[1] == found.log_path.max()
+    assert found.std == pytest.approx(found.scale / math.sqrt(n))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 10**6),
+    horizon=st.integers(1, 120),
+    field=st.sampled_from(FIELDS),
+    model=st.sampled_from(["rnn", "lru"]),
+)
+def test_minimax_is_balanced_and_best(n, horizon, field, model):
+    found = safe_scale(n, horizon, field, model=model, criterion="minimax")
+    assert found.peak[1] + found.dip[1] == pytest.approx(0.0, abs=1e-8)
+    worst = np.abs(found.log_path).max()
+    for factor in (0.999, 1.001):
+        assert np.abs(mean_path(n, horizon, field, model, found.scale * factor)).max() >= worst - 1e-9
+
+
+def test_bounded_falls_with_the_horizon_and_tends_to_its_limit():
+    scales = [safe_scale(256, horizon, criterion="bounded").scale for horizon in (1, 2, 5, 20, 100, 400)]
+    assert scales == sorted(scales, reverse=True)
+    for horizon in (1, 7, 50):
+        wide = safe_scale(10**15, horizon, criterion="bounded", tolerance=0.2).scale
+        assert wide == pytest.approx(1.2 ** (1 / (2 * horizon)), rel=1e-12)
+
+
+def test_fields_are_ordered():
+    for n, horizon in ((20, 30), (500, 100)):
+        real, complex_, quaternion = (safe_scale(n, horizon, field, criterion="bounded").scale for field in FIELDS)
+        assert real < complex_ < quaternion
+
+
+def test_glorot_and_the_worked_examples():
+    assert safe_scale(512, 300, criterion="glorot").scale == 1.0
+    assert safe_scale(512, 2000, criterion="bounded").scale == pytest.approx(0.484, abs=5e-4)
+    assert safe_scale(512, 2000, criterion="glorot").peak[1] == pytest.approx(2902, abs=1)
+    assert math.expm1(safe_scale(4096, 64, criterion="glorot").peak[1]) == pytest.approx(0.05, abs=0.005)
+
+
+@pytest.mark.parametrize("n", [32, 128])
+@pytest.mark.parametrize("field", ["real", "complex"])
+def test_quantile_keeps_its_promise_on_fresh_dense_matrices(n, field):
+    horizon, count = 60, 4000
+    found = safe_scale(n, horizon, field, samples=4000, seed=1)
+    fresh = sample(n, horizon, field, samples=count, seed=99, method="dense").log_norms
+    highest = scaled_path(2.0 * fresh, math.log(found.scale), "rnn").max(axis=1)
+    share = np.mean(highest <= math.log(10.0))
+    # Both the scale and the share are estimates from 4000 draws: their binomial errors add.
+    assert abs(share - 0.95) < 3.5 * math.sqrt(2 * 0.95 * 0.05 / count)
+    assert found.interval[0] <= found.scale <= found.interval[1]
+
+
+def test_interval_of_the_quantile_covers():
+    # 200 small runs: the 95 % interval holds the scale of a large run as often as promised.
+    wanted = safe_scale(40, 20, samples=60_000, seed=7).scale
+    inside = 0
+    for seed in range(200):
+        low, high = safe_scale(40, 20, samples=400, seed=1000 + seed).interval
+        inside += low <= wanted <= high
+    assert inside >= stats.binom.ppf(1e-3, 200, 0.95)
+
+
+@pytest.mark.parametrize("model", ["rnn", "lru"])
+def test_each_draw_touches_the_bound_at_its_own_largest_scale(model):
+    paths = 2.0 * sample(30, 25, "real", samples=200, seed=3).log_norms
+    log_g = largest_log_scales(paths, math.log(10.0), model)
+    highest = scaled_path(paths, log_g, model)[:, 1:].max(axis=1)
+    np.testing.assert_allclose(highest, math.log(10.0), atol=1e-9)
+
+
+def test_edge_has_the_published_location_and_spread():
+    # Location 1 + sqrt(gamma/4n) = 1.019 at n = 512; the quantile of the real Gumbel law is exp(-e^{-x}/2).
+    gamma = math.log(512 / (2 * math.pi)) - 2 * math.log(math.log(512))
+    assert 1 + math.sqrt(gamma / 2048) == pytest.approx(1.019, abs=5e-4)
+    at_zero = math.exp(-0.5)
+    assert 1 / safe_scale(512, 10, criterion="edge", quantile=at_zero).scale == pytest.approx(1.019, abs=5e-4)
+    assert safe_scale(512, 10, "complex", criterion="edge").scale < safe_scale(512, 10, "real", criterion="edge").scale
+
+
+@pytest.mark.slow
+def test_edge_against_sampled_spectral_radii():
+    # Convergence in n is logarithmic: the share inside is right to a few per cent only.
+    from signalprop.fields import Field
+    from signalprop.ginibre.dense import weights
+
+    g = safe_scale(800, 10, criterion="edge", quantile=0.9).scale
+    radii = [np.abs(np.linalg.eigvals(w)).max() for w in weights(800, Field.REAL, 60, np.random.default_rng(0))]
+    assert 0.8 <= np.mean(g * np.array(radii) <= 1.0) <= 1.0
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("model", ["rnn", "lru"])
+@pytest.mark.parametrize("n", [1, 50, 4096])
+def test_budget_is_the_last_good_step(field, model, n):
+    budget = depth_budget(n, field, 0.1, model)
+    path = mean_path(n, budget + 1, field, model, 1.0)
+    assert path[:-1].max() <= math.log(1.1) < path[-1]
+
+
+def test_budget_and_width_are_inverse():
+    assert depth_budget(10**12, "complex") == pytest.approx(1e6 * (24 * 0.1) ** 0.25, rel=0.02)
+    for field, model, horizon in (("real", "rnn", 76), ("complex", "lru", 300), ("quaternion", "rnn", 5)):
+        n = width_needed(horizon, field, model=model)
+        assert depth_budget(n, field, model=model) >= horizon > depth_budget(n - 1, field, model=model)
+    assert width_needed(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: safe_scale(10, 0), "horizon must be at least 1, got 0"),
+        (lambda: safe_scale(10, 6000), "horizon must be at most 5000, got 6000"),
+        (lambda: safe_scale(0, 5), "n must be at least 1"),
+        (
+            lambda: safe_scale(10, 5, criterion="half"),
+            "criterion must be one of 'quantile', 'bounded', 'minimax', 'edge' or 'glorot'",
+        ),
+        (lambda: safe_scale(10, 5, model="gru"), "model must be one of 'rnn' or 'lru', got 'gru'"),
+        (lambda: safe_scale(10, 5, "octonion"), "field must be one of"),
+        (lambda: safe_scale(10, 5, tolerance=-0.1), "tolerance must be a positive finite number, got -0.1"),
+        (lambda: safe_scale(10, 5, quantile=1.0), r"quantile must lie strictly between 0 and 1, got 1\.0"),
+        (lambda: safe_scale(10, 5, bound=1.0), r"bound must be above 1, the energy at the start, got 1\.0"),
+        (lambda: safe_scale(10, 5, quantile=0.999, samples=50), "50 samples do not reach the quantile 0.999"),
+        (lambda: safe_scale(100, 5, criterion="edge"), "needs n >= 200, got 100"),
+        (lambda: safe_scale(512, 5, "quaternion", criterion="edge"), "known for real and complex weights"),
+        (lambda: depth_budget(0), "n must be at least 1"),
+        (lambda: depth_budget(10**12), "lies beyond 20000 steps"),
+        (lambda: depth_budget(10, model="x"), "model must be one of"),
+        (lambda: width_needed(0), "horizon must be at least 1"),
+        (lambda: width_needed(5, model="x"), "model must be one of"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
