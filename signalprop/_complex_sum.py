@@ -49,7 +49,7 @@ def log_s_kernel(n: float, log_scale: float, t: int, rules: Floats) -> float:
     # The log of the summand is convex: its largest value is at one of the two ends.
     top = max(0.0, log_q_kernel(n, t) + 2.0 * t * log_scale)
     total = 0.0
-    ends = np.zeros(128, np.int64)  # stack of blocks [start, start + 2^power), the last ones first
+    ends = np.zeros(128, np.int64)  # stack of blocks [end - 2^power, end)
     powers = np.zeros(128, np.int64)
     depth = 0
     start = t + 1
@@ -65,11 +65,6 @@ def log_s_kernel(n: float, log_scale: float, t: int, rules: Floats) -> float:
         power += 1
     for i in range(depth):
         ends[i] <<= powers[i]
-    # The largest blocks lie at the left; work from the right, where the terms are usually largest.
-    for i in range(depth // 2):
-        j = depth - 1 - i
-        ends[i], ends[j] = ends[j], ends[i]
-        powers[i], powers[j] = powers[j], powers[i]
     while depth > 0:
         depth -= 1
         power = powers[depth]

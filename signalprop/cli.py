@@ -251,19 +251,18 @@ def reproduce(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Redraw the critical-regime figures.
+    """Redraw every figure.
 
     Writes each as PNG and SVG, its numbers as CSV and their origin as JSON.
     """
     with _sentences():
         if quick and full:
             raise ValueError("--quick and --full exclude each other; give one of them.")
-        whole_seed = seed
         from signalprop._checks import whole_number
         from signalprop.figures.reproduce import FIGURES
         from signalprop.figures.reproduce import reproduce as write
 
-        whole_number(whole_seed, "seed", 0)
+        whole_number(seed, "seed", 0)
         quality = "quick" if quick else "full" if full else "default"
         with bar("drawing") as report:
 

@@ -13,6 +13,7 @@ quaternion    4                       1/(4n)  (four independent parts)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -54,7 +55,20 @@ def as_field(field: str) -> Field:
         raise ValueError(f"field must be one of {choices(Field)}, got {field!r}.") from None
 
 
-def choices(options: object) -> str:
+def one_of(value: str, options: Iterable[str], name: str) -> str:
+    """Return `value` if it is one of `options`.
+
+    Raises
+    ------
+    ValueError
+        If it is not; the message lists them.
+    """
+    if value not in (names := list(options)):
+        raise ValueError(f"{name} must be one of {choices(names)}, got {value!r}.")
+    return value
+
+
+def choices(options: Iterable[str]) -> str:
     """Spell out a list of names for an error message: ``'a', 'b' or 'c'``."""
-    names = [repr(str(option)) for option in options]  # type: ignore[attr-defined]
+    names = [repr(str(option)) for option in options]
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]

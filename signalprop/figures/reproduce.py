@@ -13,7 +13,7 @@ from typing import Any
 import matplotlib
 
 from signalprop._provenance import provenance
-from signalprop.fields import choices
+from signalprop.fields import one_of
 
 FIGURES = ("critical_rnn", "critical_lru", "activations", "regime_map", "law_errors")
 QUALITIES = ("quick", "default", "full")
@@ -44,8 +44,7 @@ def reproduce(
     ValueError
         An unknown quality.
     """
-    if quality not in QUALITIES:
-        raise ValueError(f"quality must be one of {choices(QUALITIES)}, got {quality!r}.")
+    one_of(quality, QUALITIES, "quality")
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
     written = []

@@ -8,9 +8,11 @@ import numpy as np
 
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
-from signalprop.fields import Field, as_field, choices
+from signalprop._search import first_true
+from signalprop.fields import Field, as_field, one_of
 
 LARGEST_WIDTH = 10**18
+LARGEST_HORIZON = 10**8
 
 
 def depth_budget(n: int, field: str = "real", tolerance: float = 0.1, model: str = "rnn") -> int:
@@ -40,27 +42,18 @@ def depth_budget(n: int, field: str = "real", tolerance: float = 0.1, model: str
     kind = as_field(field)
     width = whole_number(n, "n", 1, LARGEST_WIDTH)
     allowed = math.log1p(positive_float(tolerance, "tolerance"))
-    if model not in ("rnn", "lru"):
-        raise ValueError(f"model must be one of {choices(('rnn', 'lru'))}, got {model!r}.")
-    reach = {"rnn": energy.MAX_ZONAL_K, "lru": energy.MAX_ZONAL_T}[model]
-    limit = LARGEST_WIDTH if kind is Field.COMPLEX else reach
+    limit = _reach(kind, model)
 
     def grown(k: int) -> bool:
-        return _log_mean(width, k, kind, model) > allowed
+        return k > limit or _log_mean(width, k, kind, model) > allowed
 
-    low, high = 1, 2
-    while not grown(min(high, limit)):
-        if high >= limit:
-            raise ValueError(
-                f"the budget of {kind.value} weights at n={width} lies beyond {limit} steps, where exact energies end; "
-                "field='complex' goes further and gives an upper bound for real weights."
-            )
-        low, high = high, high * 2
-    high = min(high, limit)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if grown(middle) else (middle, high)
-    return low
+    budget = first_true(grown, 1) - 1  # E(1) = 1 always
+    if budget == limit:
+        raise ValueError(
+            f"the budget of {kind.value} weights at n={width} lies beyond {limit} steps, where exact energies end; "
+            "field='complex' goes further and gives an upper bound for real weights."
+        )
+    return budget
 
 
 def width_needed(horizon: int, field: str = "real", tolerance: float = 0.1, model: str = "rnn") -> int:
@@ -73,24 +66,24 @@ def width_needed(horizon: int, field: str = "real", tolerance: float = 0.1, mode
     True
     """
     kind = as_field(field)
-    if model not in ("rnn", "lru"):
-        raise ValueError(f"model must be one of {choices(('rnn', 'lru'))}, got {model!r}.")
-    reach = {"rnn": energy.MAX_ZONAL_K, "lru": energy.MAX_ZONAL_T}[model]
-    steps = whole_number(horizon, "horizon", 1, 10**8 if kind is Field.COMPLEX else reach)
+    steps = whole_number(horizon, "horizon", 1, min(_reach(kind, model), LARGEST_HORIZON))
     allowed = math.log1p(positive_float(tolerance, "tolerance"))
 
     def holds(n: int) -> bool:
-        return _log_mean(n, steps, kind, model) <= allowed
+        return n > LARGEST_WIDTH or _log_mean(n, steps, kind, model) <= allowed
 
-    if holds(1):
-        return 1
-    low, high = 1, 2
-    while not holds(high):
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    width = 1 if holds(1) else first_true(holds, 1)
+    if width > LARGEST_WIDTH:
+        raise ValueError(
+            f"horizon={steps} with tolerance={tolerance!r} needs a width beyond {LARGEST_WIDTH}; allow more."
+        )
+    return width
+
+
+def _reach(field: Field, model: str) -> int:
+    """Largest depth of the exact energies; refuses an unknown model."""
+    zonal = {"rnn": energy.MAX_ZONAL_K, "lru": energy.MAX_ZONAL_T}[one_of(model, ("rnn", "lru"), "model")]
+    return LARGEST_WIDTH if field is Field.COMPLEX else zonal
 
 
 def _log_mean(n: int, k: int, field: Field, model: str) -> float:

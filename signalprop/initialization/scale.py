@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from signalprop._checks import positive_float, whole_number
-from signalprop.fields import Field, as_field, choices
+from signalprop.fields import Field, as_field, one_of
 from signalprop.initialization._paths import MeanPath, largest_log_scales, root_of_increasing
 from signalprop.montecarlo.sampling import sample
 
@@ -133,8 +133,8 @@ def safe_scale(
     steps = whole_number(
         horizon, "horizon", 1, MAX_HORIZON, "Beyond that the spectral radius decides; see criterion='edge'."
     )
-    _one_of(model, MODELS, "model")
-    _one_of(criterion, CRITERIA, "criterion")
+    one_of(model, MODELS, "model")
+    one_of(criterion, CRITERIA, "criterion")
     allowed = positive_float(tolerance, "tolerance")
     if not 0.0 < positive_float(quantile, "quantile") < 1.0:
         raise ValueError(f"quantile must lie strictly between 0 and 1, got {quantile!r}.")
@@ -197,8 +197,3 @@ def _lower_quantile(ordered: NDArray[np.float64], p: float) -> tuple[float, tupl
         )
     value = float(ordered[math.floor(p * count + 1e-9)])
     return value, (math.exp(float(ordered[below])), math.exp(float(ordered[above])))
-
-
-def _one_of(value: str, options: tuple[str, ...], name: str) -> None:
-    if value not in options:
-        raise ValueError(f"{name} must be one of {choices(options)}, got {value!r}.")

@@ -29,7 +29,6 @@ def phi(c: Floats) -> Floats:
 
 def log_rising(z: Floats, m: Floats) -> Floats:
     """Log of z(z+1)..(z+m-1)/z^m = log Gamma(z+m) - log Gamma(z) - m log z, to about 1e-12 relative for z >= 1/2."""
-    x = m / z
     large = np.maximum(z, 20.0)
 
     def tail(w: Floats) -> Floats:
@@ -37,9 +36,6 @@ def log_rising(z: Floats, m: Floats) -> Floats:
 
     ratio = m / large
     stirling = large * phi(ratio) - 0.5 * np.log1p(ratio) + tail(large + m) - tail(large)
-    direct = (
-        special.gammaln(np.minimum(z, 20.0) + m)
-        - special.gammaln(np.minimum(z, 20.0))
-        - m * np.log(np.minimum(z, 20.0))
-    )
-    return np.where(z >= 20.0, stirling, np.where(x == 0, 0.0, direct))
+    small = np.minimum(z, 20.0)
+    direct = special.gammaln(small + m) - special.gammaln(small) - m * np.log(small)
+    return np.where(z >= 20.0, stirling, direct)

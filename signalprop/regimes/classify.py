@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
-from signalprop.fields import Field, as_field, choices
+from signalprop.fields import Field, as_field, one_of
 from signalprop.regimes import critical, exponential, polynomial, real
 
 Floats = NDArray[np.float64]
@@ -164,8 +164,7 @@ def classify(n: int, k: int, field: str = "complex", *, quantity: str = "rnn", t
     kind = as_field(field)
     width, depth = whole_number(n, "n", 1, 10**18), whole_number(k, "k", 0)
     allowed = positive_float(tolerance, "tolerance")
-    if quantity not in ("rnn", "lru"):
-        raise ValueError(f"quantity must be one of {choices(('rnn', 'lru'))}, got {quantity!r}.")
+    one_of(quantity, ("rnn", "lru"), "quantity")
     exact = energy.rnn_energy if quantity == "rnn" else energy.lru_energy
     log_exact = float(exact(width, depth, kind, log=True))
     laws = [law for law in LAWS[kind, quantity] if depth >= law.smallest_k]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from signalprop import energy
 from signalprop._checks import whole_number
 from signalprop._logs import from_logs
+from signalprop._search import first_true
 from signalprop.regimes._products import Floats, log_rising, widths_and_depths
 from signalprop.regimes.critical import ratios
 
@@ -127,13 +128,7 @@ def second_threshold(n: int) -> int:
     low = max(1, math.isqrt(width) // 2)
     if taken_over(low):
         return low
-    high = 2 * low
-    while not taken_over(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if taken_over(middle) else (middle, high)
-    return high
+    return first_true(taken_over, low)
 
 
 def real_excess(c: ArrayLike) -> Any:
@@ -226,9 +221,7 @@ def _excess_at_high_precision(c: float) -> float:
         def psi_less_pole(w: Any) -> Any:
             flat = mpmath.expm1(x * (1 - w)) / x
             slope = ((1 - w) * mpmath.exp(x * (1 - w)) - flat) / x
-            kernel = (1 + 3 * w) / (w * (1 + w) ** 2 * (1 - w)) * flat + (1 - 3 * w**2) / (
-                w**2 * (1 - w**2) ** 2
-            ) * slope
+            kernel = _outer_kernel(w, flat, slope)
             return mpmath.exp(x * (w + w**2 / 2 - mpmath.mpf(1) / 2)) / 2 * kernel - j1 / (2 * w**2)
 
         diagonal = mpmath.quadgl(lambda s: s * (1 - s) * mpmath.exp(x * (s - mpmath.mpf(1) / 2)), [0, 1])

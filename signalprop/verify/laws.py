@@ -15,7 +15,6 @@ from signalprop.verify.check import Check
 
 def checks(thorough: bool) -> list[Check]:
     """Every law on a grid of its domain."""
-    square = math.sqrt
     found = [
         _law("infinite width (P)", "complex Q, c = 0.65", 0.01, "rnn", "complex", _near(0.65), regimes.infinite_width_rnn),
         _law("infinite width (P)", "complex S, t = sqrt(n)", 0.01, "lru", "complex", _near(1.0), regimes.infinite_width_lru),
@@ -76,12 +75,12 @@ def checks(thorough: bool) -> list[Check]:
         ),
         _law(
             "dominant term (H), error over n/(2 k^2)", "real Q, k >= 5 sqrt(n)", 1.15, "rnn", "real",
-            lambda n: np.round(np.array([5 * square(n), 8 * square(n), n / 2])), regimes.dominant_rnn,
+            lambda n: np.round(np.array([5 * math.sqrt(n), 8 * math.sqrt(n), n / 2])), regimes.dominant_rnn,
             lambda n, k: n / (2.0 * k**2), widths=(400, 2000),
         ),
         _law(
             "dominant term (H), error over 3 n/(2 t^2)", "real S, t >= 5 sqrt(n)", 1.15, "lru", "real",
-            lambda n: np.round(np.array([5 * square(n), 8 * square(n)])), regimes.dominant_lru,
+            lambda n: np.round(np.array([5 * math.sqrt(n), 8 * math.sqrt(n)])), regimes.dominant_lru,
             lambda n, t: 1.5 * n / t**2, widths=(1000, 2500),
         ),
         _law(

@@ -163,6 +163,7 @@ def test_budget_and_width_are_inverse():
         (lambda: depth_budget(10**12), "lies beyond 20000 steps"),
         (lambda: depth_budget(10, model="x"), "model must be one of"),
         (lambda: width_needed(0), "horizon must be at least 1"),
+        (lambda: width_needed(10**7, "complex", 1e-12), "needs a width beyond"),
         (lambda: width_needed(5, model="x"), "model must be one of"),
     ],
 )
