@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from signalprop._complex_energy import log_q_many_kernel, log_sum_path_kernel
-from signalprop._complex_sum import log_s_many_kernel
+from signalprop._complex_energy import log_q_many_kernel, log_s_many_kernel, log_sum_path_kernel
 from signalprop._zonal_energy import prefix_logs_kernel, zonal_log_q_many_kernel
 
 __all__ = [

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from signalprop import _plain
 from signalprop._checks import INT64_LIMIT, positive_float, whole_numbers
-from signalprop._complex_sum import block_rules
+from signalprop._complex_energy import block_rules
 from signalprop._logs import from_logs
 from signalprop._threads import thread_map
 from signalprop.fields import Field, as_field

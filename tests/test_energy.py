@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import signalprop
 from signalprop import _compiled, _plain, energy, exact
-from signalprop._complex_sum import block_rules
+from signalprop._complex_energy import block_rules
 from tests.balls import complex_log_energy, relative_error, zonal_log_energy
 
 FIELDS = ["complex", "real", "quaternion"]
@@ -164,16 +164,16 @@ def test_sums_by_blocks_equal_sums_term_by_term(n, t, log_scale):
 @pytest.mark.parametrize("scale", [0.5, 0.99, 1.0, 1.2])
 def test_sums_by_blocks_do_not_slow_down_with_time(scale, monkeypatch):
     # The largest term can sit at either end; whichever it is, only blocks near it are opened.
-    from signalprop import _complex_sum
+    from signalprop import _complex_energy
 
     calls = [0]
-    right = _complex_sum.log_q_kernel
+    right = _complex_energy.log_q_kernel
 
     def counting(n, k):
         calls[0] += 1
         return right(n, k)
 
-    monkeypatch.setattr(_complex_sum, "log_q_kernel", counting)
+    monkeypatch.setattr(_complex_energy, "log_q_kernel", counting)
     for t in (10**6, 10**12, 10**18 - 10**6):
         for n in (3, 10**6, 10**12, 10**18):
             calls[0] = 0

@@ -9,6 +9,9 @@ one chain, and a closed chain is one free index, worth a factor n. A chain is kn
 The last three pairings are not walked. When 16 chain ends are left the state fits into one 64-bit word (a
 nibble an end), one more pairing is made inside the word, and the 12 ends that remain form one of 11!! = 10395
 perfect matchings, whose rank looks up how many indices each of the possible completions closes.
+
+All compiled code of the enumerations is in this file: numba's cache on disk is keyed by the file of the compiled function
+alone, and would not notice a change of a helper elsewhere.
 """
 
 from __future__ import annotations
@@ -160,3 +163,165 @@ def unfold(histogram: NDArray[np.int64], closings: NDArray[np.int64], k: int) ->
             for extra, ways in enumerate(closing):
                 totals[closed + extra] += number * ways
     return tuple(totals[: k + 2])
+
+
+@njit(nogil=True, cache=True)
+def walk_permutations_kernel(k, start, other, free, closed_before, classes, histogram):  # type: ignore[no-untyped-def]
+    """Depth-first walk: at depth d factor d of the first copy takes free[p], p >= d, of the second copy."""
+    last = k - 4
+    local = np.zeros(4 * k, np.uint8)
+    for end in range(8):
+        local[2 * last + end] = end
+    # Positions of the ends once ends 0, 1 and those of second-copy factor j are gone.
+    order = np.zeros(4, np.int64)
+    for j in range(4):
+        position = 0
+        for end in range(2, 16):
+            if end // 2 == 4 + j:
+                order[j] |= np.int64(15) << (4 * end)
+            else:
+                order[j] |= np.int64(position) << (4 * end)
+                position += 1
+    choice = np.empty(k + 1, np.int64)
+    closed = np.empty(k + 1, np.int64)
+    undo = np.empty((k + 1, 4), np.uint8)
+    depth = start
+    choice[depth] = depth
+    closed[depth] = closed_before
+    while True:
+        if depth == last:
+            word = np.int64(0)
+            for i in range(4):
+                slot = 2 * np.int64(free[last + i])
+                local[slot] = 8 + 2 * i
+                local[slot + 1] = 9 + 2 * i
+            for end in range(8):
+                word |= np.int64(local[other[2 * last + end]]) << (4 * end)
+            for i in range(4):
+                slot = 2 * np.int64(free[last + i])
+                word |= np.int64(local[other[slot]]) << (32 + 8 * i)
+                word |= np.int64(local[other[slot + 1]]) << (36 + 8 * i)
+            for j in range(4):
+                rows, row_closed = join_in_word_kernel(word, 0, 8 + 2 * j)
+                both, column_closed = join_in_word_kernel(rows, 1, 9 + 2 * j)
+                rank = tail_rank_kernel(both, 0xFFFC ^ (3 << (8 + 2 * j)), order[j])
+                histogram[closed[depth] + row_closed + column_closed, classes[rank]] += 1
+            choice[depth] = k
+        p = choice[depth]
+        if p < k:
+            factor = free[p]
+            free[p] = free[depth]
+            free[depth] = factor
+            x = 2 * depth
+            y = 2 * factor
+            far_x = other[x]
+            far_y = other[y]
+            other[far_x] = far_y
+            other[far_y] = far_x
+            count = closed[depth] + (far_x == y)
+            undo[depth, 0] = far_x
+            undo[depth, 1] = far_y
+            far_x = other[x + 1]
+            far_y = other[y + 1]
+            other[far_x] = far_y
+            other[far_y] = far_x
+            count += far_x == y + 1
+            undo[depth, 2] = far_x
+            undo[depth, 3] = far_y
+            depth += 1
+            closed[depth] = count
+            choice[depth] = depth
+        else:
+            depth -= 1
+            if depth < start:
+                return
+            x = 2 * depth
+            y = 2 * free[depth]
+            other[undo[depth, 2]] = x + 1
+            other[undo[depth, 3]] = y + 1
+            other[undo[depth, 0]] = x
+            other[undo[depth, 1]] = y
+            p = choice[depth]
+            factor = free[depth]
+            free[depth] = free[p]
+            free[p] = factor
+            choice[depth] = p + 1
+
+
+@njit(nogil=True, cache=True)
+def walk_matchings_kernel(k, start, other, factors, closed_before, classes, histogram):  # type: ignore[no-untyped-def]
+    """Depth-first walk: at depth d factors[2d] takes factors[p], p > 2d, which is swapped to place 2d+1."""
+    last = k - 4
+    local = np.zeros(4 * k, np.uint8)
+    # Positions of the ends once those of the first factor (0, 1) and of factor j are gone.
+    order = np.zeros(8, np.int64)
+    for j in range(1, 8):
+        position = 0
+        for end in range(2, 16):
+            if end // 2 == j:
+                order[j] |= np.int64(15) << (4 * end)
+            else:
+                order[j] |= np.int64(position) << (4 * end)
+                position += 1
+    choice = np.empty(k + 1, np.int64)
+    closed = np.empty(k + 1, np.int64)
+    undo = np.empty((k + 1, 4), np.uint8)
+    depth = start
+    choice[depth] = 2 * depth + 1
+    closed[depth] = closed_before
+    while True:
+        if depth == last:
+            word = np.int64(0)
+            for i in range(8):
+                slot = 2 * np.int64(factors[2 * last + i])
+                local[slot] = 2 * i
+                local[slot + 1] = 2 * i + 1
+            for i in range(8):
+                slot = 2 * np.int64(factors[2 * last + i])
+                word |= np.int64(local[other[slot]]) << (8 * i)
+                word |= np.int64(local[other[slot + 1]]) << (8 * i + 4)
+            for j in range(1, 8):
+                rows, row_closed = join_in_word_kernel(word, 0, 2 * j)
+                both, column_closed = join_in_word_kernel(rows, 1, 2 * j + 1)
+                rank = tail_rank_kernel(both, 0xFFFC ^ (3 << (2 * j)), order[j])
+                histogram[closed[depth] + row_closed + column_closed, classes[rank]] += 1
+            choice[depth] = 2 * k
+        p = choice[depth]
+        if p < 2 * k:
+            factor = factors[p]
+            factors[p] = factors[2 * depth + 1]
+            factors[2 * depth + 1] = factor
+            x = 2 * factors[2 * depth]
+            y = 2 * factor
+            far_x = other[x]
+            far_y = other[y]
+            other[far_x] = far_y
+            other[far_y] = far_x
+            count = closed[depth] + (far_x == y)
+            undo[depth, 0] = far_x
+            undo[depth, 1] = far_y
+            far_x = other[x + 1]
+            far_y = other[y + 1]
+            other[far_x] = far_y
+            other[far_y] = far_x
+            count += far_x == y + 1
+            undo[depth, 2] = far_x
+            undo[depth, 3] = far_y
+            depth += 1
+            closed[depth] = count
+            choice[depth] = 2 * depth + 1
+        else:
+            depth -= 1
+            if depth < start:
+                return
+            x = 2 * factors[2 * depth]
+            y = 2 * factors[2 * depth + 1]
+            other[undo[depth, 2]] = x + 1
+            other[undo[depth, 3]] = y + 1
+            other[undo[depth, 0]] = x
+            other[undo[depth, 1]] = y
+            p = choice[depth]
+            factor = factors[2 * depth + 1]
+            factors[2 * depth + 1] = factors[p]
+            factors[p] = factor
+            choice[depth] = p + 1
