@@ -161,6 +161,18 @@ def test_sums_by_blocks_equal_sums_term_by_term(n, t, log_scale):
     assert abs(got - want) <= 1e-13 * max(1.0, abs(want))
 
 
+def test_sums_by_blocks_where_the_summand_bends_inside_its_blocks():
+    # sqrt(n) < t < 20 sqrt(n), with scales that put the largest term at either end.
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        n = int(np.exp(rng.uniform(4.0, 14.0)))
+        t = int(max(200, math.sqrt(n) * np.exp(rng.uniform(0.0, 3.0))))
+        log_scale = rng.choice([0.0, -1e-3, -0.02])
+        want = _direct_log_sum(n, t, log_scale)
+        got = energy.lru_energy(n, t, scale=math.exp(log_scale), log=True)
+        assert abs(got - want) <= 1e-13 * max(1.0, abs(want)), (n, t, log_scale)
+
+
 @pytest.mark.parametrize("scale", [0.5, 0.99, 1.0, 1.2])
 def test_sums_by_blocks_do_not_slow_down_with_time(scale, monkeypatch):
     # The largest term can sit at either end; whichever it is, only blocks near it are opened.
