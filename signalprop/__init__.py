@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from signalprop import energy, exact, fields, initialization, moments, precise, regimes, symbolic, verify, wick
     from signalprop.energy import lru_energy, rnn_energy
     from signalprop.fields import Field
-    from signalprop.initialization import depth_budget, safe_scale
+    from signalprop.initialization import advise, depth_budget, safe_scale, width_needed
     from signalprop.montecarlo.estimate import Estimate
     from signalprop.montecarlo.sampling import Sample, sample
 
@@ -22,8 +22,10 @@ _HOMES = {
     "rnn_energy": "signalprop.energy",
     "lru_energy": "signalprop.energy",
     "Field": "signalprop.fields",
+    "advise": "signalprop.initialization",
     "depth_budget": "signalprop.initialization",
     "safe_scale": "signalprop.initialization",
+    "width_needed": "signalprop.initialization",
     "Estimate": "signalprop.montecarlo.estimate",
     "Sample": "signalprop.montecarlo.sampling",
     "sample": "signalprop.montecarlo.sampling",
@@ -45,6 +47,7 @@ __all__ = [
     "Estimate",
     "Field",
     "Sample",
+    "advise",
     "depth_budget",
     "energy",
     "exact",
@@ -60,6 +63,7 @@ __all__ = [
     "symbolic",
     "verify",
     "wick",
+    "width_needed",
 ]
 
 

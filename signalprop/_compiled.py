@@ -1,4 +1,4 @@
-"""The energy kernels compiled by numba: same source, same names.
+"""The energy kernels compiled by numba: same source but for one inner loop, same names.
 
 Importing numba and loading a cached kernel takes about a second, so `signalprop.energy` imports this module only
 for work that plain Python would not finish in a few hundredths of one. numba's cache on disk is keyed by the file of the
@@ -7,10 +7,13 @@ compiled function alone, so a kernel and all that it calls live in one file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from numba import njit
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from signalprop import _complex_energy, _zonal_energy
+from signalprop._zonal_energy import Floats
 
 for _helper in (
     _complex_energy.stirling_tail_kernel,
@@ -22,8 +25,13 @@ for _helper in (
     _zonal_energy.zonal_log_q_kernel,
 ):
     register_jitable(_helper)
+
+
 # All terms are positive: the order of summation is free.
-register_jitable(fastmath={"reassoc", "contract"})(_zonal_energy.two_sums_kernel)
+@overload(_zonal_energy.two_sums_kernel, jit_options={"fastmath": {"reassoc", "contract"}})
+def _two_sums(p: Floats, q: Floats, s: Floats, count: int) -> Callable[..., tuple[float, float]]:
+    return _zonal_energy.two_sums_loop_kernel
+
 
 log_q_many_kernel = njit(nogil=True, cache=True)(_complex_energy.log_q_many_kernel)
 log_s_many_kernel = njit(nogil=True, cache=True)(_complex_energy.log_s_many_kernel)

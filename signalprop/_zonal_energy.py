@@ -58,7 +58,13 @@ def prefix_logs_kernel(n: float, quaternion: bool, size: int) -> Floats:
 
 
 def two_sums_kernel(p: Floats, q: Floats, s: Floats, count: int) -> tuple[float, float]:
-    """sum_b p[b] q[b] s[-b] and sum_b b p[b] q[b] s[-b], b = 1..count; s is given from its end."""
+    """sum_b p[b] q[b] s[count-b] and sum_b b p[b] q[b] s[count-b], b = 1..count."""
+    terms = p[1 : count + 1] * q[1 : count + 1] * s[:count][::-1]
+    return float(terms.sum()), float(terms @ np.arange(1.0, count + 1.0))
+
+
+def two_sums_loop_kernel(p: Floats, q: Floats, s: Floats, count: int) -> tuple[float, float]:
+    """`two_sums_kernel` in the form to compile: no arrays made."""
     plain = 0.0
     weighted = 0.0
     for b in range(1, count + 1):

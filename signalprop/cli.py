@@ -8,12 +8,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from signalprop._terminal import bar, finite, plain, print_json, show
 from signalprop.fields import Field
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from signalprop.initialization import SafeScale
 
 app = typer.Typer(
     name="signalprop",
@@ -45,6 +50,16 @@ class ActivationName(StrEnum):
     LINEAR = "linear"
     RELU = "relu"
     LEAKY_RELU = "leaky_relu"
+
+
+class CriterionName(StrEnum):
+    """Criteria of `safe_scale`, as on the command line."""
+
+    QUANTILE = "quantile"
+    BOUNDED = "bounded"
+    MINIMAX = "minimax"
+    EDGE = "edge"
+    GLOROT = "glorot"
 
 
 _LARGEST_HINT = 3000  # steps that `sample` draws in a minute
@@ -122,6 +137,63 @@ def energy(
         if scale == 1.0 and k <= _LARGEST_HINT:
             option = "" if model is Model.RNN else " --model lru"
             print(f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}{option}")
+
+
+@app.command()
+def scale(
+    n: Width,
+    horizon: Annotated[int, typer.Option("-T", "--horizon", help="Number of steps the signal should survive.")],
+    field: FieldOption = Field.REAL,
+    criterion: Annotated[
+        CriterionName | None, typer.Option("--criterion", help="Only the scale by this criterion, not the whole page.")
+    ] = None,
+    model: ModelOption = Model.RNN,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="For bounded: how far the average may rise.")] = 0.1,
+    quantile: Annotated[float, typer.Option("--quantile", help="For quantile, edge: share of draws to keep.")] = 0.95,
+    bound: Annotated[float, typer.Option("--bound", help="For quantile: energy not to pass.")] = 10.0,
+    samples: Annotated[
+        int | None, typer.Option("--samples", help="For quantile: draw this many instead of reading the table.")
+    ] = None,
+    seed: Seed = 0,
+    plot: Annotated[
+        str | None, typer.Option("--plot", help="Write the figure to this file (.png, .svg or .pdf).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Which scale for the recurrent weights? Advice for a width and a horizon.
+
+    Without --criterion: the whole page. With it: that one scale.
+    """
+    with _sentences():
+        from signalprop.initialization import advise, safe_scale
+
+        if criterion is None:
+            given = {"--model": model is not Model.RNN, "--tolerance": tolerance != 0.1, "--quantile": quantile != 0.95,
+                     "--bound": bound != 10.0, "--samples": samples is not None}  # fmt: skip
+            for option, changed in given.items():
+                if changed:
+                    raise ValueError(f"{option} belongs to one criterion; add --criterion quantile (or bounded, ..).")
+            answer = advise(n, horizon, field)
+            if plot is not None:
+                _save(answer.plot(), plot)
+            if as_json:
+                print_json(answer.as_dict())
+            else:
+                print(answer)
+        else:
+            with bar(f"sampling n={n}, T={horizon}") as report:
+                found = safe_scale(
+                    n, horizon, field, model=model, criterion=criterion, tolerance=tolerance, quantile=quantile, bound=bound,
+                    samples=samples, seed=seed, progress=lambda done, total: report(done / total),
+                )  # fmt: skip
+            if plot is not None:
+                _save(found.plot(), plot)
+            if as_json:
+                print_json(found.as_dict())
+            else:
+                _print_scale(found)
+    if plot is not None and not as_json:
+        print(f"\nwrote {plot}")
 
 
 @app.command()
@@ -302,6 +374,34 @@ def main() -> None:
     except BrokenPipeError:  # the reader (head, less) has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None
+
+
+def _print_scale(found: SafeScale) -> None:
+    """One scale as a few lines."""
+    from signalprop.initialization.advice_text import share_text
+
+    low, high = found.interval
+    interval = f"   (95 % interval {low:.6g} .. {high:.6g})" if low < high else ""
+    recurrence = "h <- W h" if found.model == "rnn" else "h <- W h + x, energy per step"
+    (top, peak), (bottom, dip) = found.peak, found.dip
+    rows = [
+        ("recurrence", f"{recurrence}; width {found.n}, {found.horizon} steps, {found.field.value} Gaussian weights"),
+        ("criterion", f"{found.criterion} (from {found.source})"),
+        ("scale g", f"{found.scale:.8g}{interval}"),
+        ("std of an entry", f"{found.std:.8g}"),
+        ("mean energy", f"at most {show(peak)} (step {top}), at least {show(dip)} (step {bottom})"),
+        ("draws past 10x", share_text(found.exploding_share())),
+    ]
+    for name, text in rows:
+        print(f"{name:<16} {text}")
+
+
+def _save(figure: Figure, path: str) -> None:
+    """Write a figure; the format goes by the ending."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--plot needs a file that ends in .png, .svg or .pdf, got {path!r}.")
+    figure.savefig(path)
 
 
 def _infinite_width_log(model: Model, k: int, scale: float) -> float:

@@ -24,9 +24,9 @@ from signalprop.fields import Field, as_field
 MAX_ZONAL_K = 20_000
 MAX_ZONAL_T = 5_000
 _CHUNK = 1 << 16
-# Work that plain Python does in a few hundredths of a second: values, terms of the zonal sums, sums by blocks.
+# Work that plain Python does in a few hundredths of a second: values, rows of the zonal sums, sums by blocks.
 _PLAIN_VALUES = 2_000
-_PLAIN_TERMS = 20_000
+_PLAIN_ROWS = 5_000
 _PLAIN_SUMS = 20
 _LONGEST_PATH = 2_000_000
 _PATH_ADVANTAGE = 300  # summing one t by blocks costs about as much as this many terms of a path
@@ -157,7 +157,7 @@ def _log_rnn(widths: NDArray[np.int64], depths: NDArray[np.int64], kind: Field) 
             pass
         return out.reshape(depths.shape)
 
-    worth_compiling = float(np.sum(depths.astype(np.float64) ** 2)) / 4.0 > _PLAIN_TERMS
+    worth_compiling = float(np.sum(depths, dtype=np.float64)) > _PLAIN_ROWS
     chosen = _kernels(worth_compiling)
 
     def energies(width: int, wanted: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from signalprop import sample
+from signalprop import advise, safe_scale, sample
 from signalprop._terminal import show
 from signalprop.cli import app
 
@@ -46,6 +46,38 @@ def test_energy_as_text():
     assert "signalprop sample -n 2500 -k 250 --field real" in result.stdout
     calm = runner.invoke(app, ["energy", "-n", "2500", "-k", "10"]).stdout
     assert "rare draws" not in calm
+
+
+def test_scale_prints_the_page_and_its_numbers():
+    result = runner.invoke(app, ["scale", "-n", "512", "-T", "2000"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.rstrip("\n") == str(advise(512, 2000))
+    answer = run_json("scale", "-n", "4096", "-T", "64")
+    assert answer["verdict"] == "keep"
+    assert answer["text"] == str(advise(4096, 64))
+
+
+def test_scale_by_one_criterion(tmp_path):
+    picture = tmp_path / "energy.svg"
+    result = runner.invoke(app, ["scale", "-n", "64", "-T", "50", "--criterion", "bounded", "--plot", str(picture)])
+    assert result.exit_code == 0, result.output
+    want = safe_scale(64, 50, criterion="bounded")
+    assert f"{want.scale:.8g}" in result.stdout
+    assert "<svg" in picture.read_text()
+    answer = run_json("scale", "-n", "64", "-T", "20", "--criterion", "quantile", "--samples", "300", "--seed", "4")
+    assert answer["scale"] == safe_scale(64, 20, samples=300, seed=4).scale
+    assert answer["source"] == "samples"
+
+
+def test_scale_loads_nothing_heavy():
+    code = (
+        "import sys; from typer.testing import CliRunner; from signalprop.cli import app; "
+        "r = CliRunner().invoke(app, ['scale', '-n', '512', '-T', '300']); assert r.exit_code == 0, r.output; "
+        "print([m for m in ('numba', 'scipy', 'matplotlib', 'torch', 'pandas') if m in sys.modules])"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
 
 
 def test_sample_as_json_is_the_estimate_of_the_library():
@@ -103,6 +135,15 @@ def test_other_layers(arguments):
         (["energy", "-n", "10", "-k", "1", "--scale", "nan"], "scale must be a positive finite number, got nan"),
         (["energy", "-n", "10", "-k", "30000", "--field", "real"], "k must be at most 20000, got 30000"),
         (["energy", "-n", "10"], "-k"),
+        (["scale", "-n", "10", "-T", "0"], "horizon must be at least 1, got 0"),
+        (["scale", "-n", "10", "-T", "5", "--bound", "4"], "--bound belongs to one criterion"),
+        (
+            ["scale", "-n", "10", "-T", "5", "--criterion", "bounded", "--tolerance", "-1"],
+            "tolerance must be a positive",
+        ),
+        (["scale", "-n", "10", "-T", "5", "--criterion", "quantile", "--quantile", "1"], "quantile must lie strictly"),
+        (["scale", "-n", "10", "-T", "5", "--plot", "x.jpeg"], "ends in .png, .svg or .pdf, got 'x.jpeg'"),
+        (["scale", "-n", "10", "-T", "5", "--plot", "/nowhere/x.png"], "No such file or directory"),
         (["sample", "-n", "10", "-k", "3", "--samples", "1"], "samples must be at least 2, got 1"),
         (["sample", "-n", "10", "-k", "3", "--activation", "relu"], "needs field='real'"),
         (["sample", "-n", "99999", "-k", "3", "--method", "dense"], "n must be at most 10000"),

@@ -5,38 +5,45 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from signalprop._checks import positive_float, whole_number
+from signalprop.energy import MAX_ZONAL_K, MAX_ZONAL_T
 from signalprop.fields import Field, as_field, one_of
-from signalprop.initialization._paths import MeanPath, largest_log_scales, root_of_increasing
-from signalprop.montecarlo.sampling import sample
+from signalprop.initialization import one_draw_table
+from signalprop.initialization.mean_path import MeanPath
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CRITERIA = ("quantile", "bounded", "minimax", "edge", "glorot")
 MODELS = ("rnn", "lru")
-MAX_HORIZON = 5_000
-CONFIDENCE = 0.95
+MAX_WIDTH = 10**18
+MAX_HORIZON = 10**6
+MAX_DRIVEN_HORIZON = MAX_ZONAL_T
+DEFAULT_SAMPLES = 2000
+_WITHIN = 1.96
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class SafeScale:
-    """A scale and what it does to the mean energy.
+    """A scale for the recurrent weights and what it does to the mean energy and to one draw.
 
     Attributes
     ----------
     scale
         g: multiply Glorot-scaled (fan-in) Gaussian weights by it.
-    std
-        Standard deviation of one entry, g/sqrt(n) (complex, quaternion: sqrt(E|w|^2)).
     interval
-        For ``criterion="quantile"`` the 95 % confidence interval of g (order statistics, exact binomial); else both ends are g.
-    log_path
-        Natural log of the mean energy E(k; g) for k = 0..horizon.
+        For ``criterion="quantile"`` the 95 % confidence interval of g; otherwise both ends are g.
+    source
+        ``"exact energies"``, ``"table"`` (shipped quantiles of one draw), ``"samples"`` (drawn for this call),
+        ``"spectral edge"`` or ``"definition"``.
     """
 
     n: int
@@ -46,24 +53,98 @@ class SafeScale:
     criterion: str
     scale: float
     interval: tuple[float, float]
-    log_path: NDArray[np.float64]
+    source: str
 
     @property
     def std(self) -> float:
-        """Standard deviation of one entry of W."""
+        """Standard deviation of one entry of W, g/sqrt(n) (complex, quaternion: sqrt(E|w|^2))."""
         return self.scale / math.sqrt(self.n)
 
-    @property
+    @cached_property
+    def log_path(self) -> NDArray[np.float64]:
+        """Natural log of the mean energy E(k; g) for k = 0..horizon; every step, so O(horizon^3) for real weights.
+
+        Raises
+        ------
+        ValueError
+            Horizons beyond the reach of the exact energies (20000, for model="lru" 5000), or beyond 1e6.
+        """
+        return self._mean.path(self._log_scale)
+
+    @cached_property
     def peak(self) -> tuple[int, float]:
         """Step and natural log of the largest mean energy."""
-        step = int(np.argmax(self.log_path))
-        return step, float(self.log_path[step])
+        return self._mean.peak(self._log_scale)
 
-    @property
+    @cached_property
     def dip(self) -> tuple[int, float]:
         """Step and natural log of the smallest mean energy."""
-        step = int(np.argmin(self.log_path))
-        return step, float(self.log_path[step])
+        return self._mean.dip(self._log_scale)
+
+    @cached_property
+    def log_mean_at_horizon(self) -> float:
+        """Natural log of E(horizon; g)."""
+        return self._mean.last(self._log_scale)
+
+    @cached_property
+    def _mean(self) -> MeanPath:
+        return MeanPath(self.n, self.horizon, self.field, self.model)
+
+    @property
+    def _log_scale(self) -> float:
+        return math.log(self.scale)
+
+    def exploding_share(
+        self, bound: float = one_draw_table.BOUND, *, samples: int | None = None, seed: int = 0
+    ) -> tuple[float, float]:
+        """Share of draws of W whose energy passes `bound` at some step up to the horizon, as a 95 % interval.
+
+        From the shipped table for the default bound of 10, where less than 1 % and more than 99 % are said as (0, 0.01) and
+        (0.99, 1); from `samples` fresh draws (default 2000; Wilson interval) if asked for, and for other bounds.
+
+        Examples
+        --------
+        >>> low, high = safe_scale(512, 200).exploding_share()
+        >>> low < 0.05 < high
+        True
+        """
+        log_bound = math.log(_bound(bound))
+        if samples is None and bound == one_draw_table.BOUND:
+            quantiles, error = one_draw_table.log_scales(self.n, self.horizon, self.field, self.model)
+            ends = [
+                one_draw_table.share_below(quantiles, self._log_scale + shift * error) for shift in (-_WITHIN, _WITHIN)
+            ]
+            return ends[0][0], ends[1][1]
+        from scipy import stats
+
+        log_scales = _drawn_log_scales(self.n, self.horizon, self.field, self.model, log_bound, samples, seed, None)
+        passed = int(np.sum(log_scales < self._log_scale))
+        found = stats.binomtest(passed, log_scales.size).proportion_ci(0.95, method="wilson")
+        return float(found.low), float(found.high)
+
+    def plot(self) -> Figure:
+        """Energy against step before and after scaling: band of draws, median, mean, horizon."""
+        from signalprop.figures.scale import scale_figure
+
+        return scale_figure(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON."""
+        peak, dip = self.peak, self.dip
+        return {
+            "n": self.n,
+            "horizon": self.horizon,
+            "field": self.field.value,
+            "model": self.model,
+            "criterion": self.criterion,
+            "scale": self.scale,
+            "std": self.std,
+            "interval": list(self.interval),
+            "source": self.source,
+            "exploding_share": list(self.exploding_share()),
+            "mean_peak": {"step": peak[0], "log_energy": peak[1]},
+            "mean_dip": {"step": dip[0], "log_energy": dip[1]},
+        }
 
 
 def safe_scale(
@@ -74,9 +155,9 @@ def safe_scale(
     model: str = "rnn",
     criterion: str = "quantile",
     tolerance: float = 0.1,
-    quantile: float = 0.95,
-    bound: float = 10.0,
-    samples: int = 2000,
+    quantile: float = one_draw_table.DEFAULT,
+    bound: float = one_draw_table.BOUND,
+    samples: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> SafeScale:
@@ -85,7 +166,8 @@ def safe_scale(
     Parameters
     ----------
     n, horizon
-        Width, and number of steps T the signal should survive, 1 <= T <= 5000.
+        Width, 1 <= n <= 1e18, and number of steps T the signal should survive. 1 <= T <= 1e6; where exact energies of real or
+        quaternion weights are needed T <= 20000 (5000 for ``model="lru"``).
     field
         ``"real"``, ``"complex"`` or ``"quaternion"`` weights.
     model
@@ -93,8 +175,9 @@ def safe_scale(
         per step E(k; g) = sum_{j<=k} g^{2j} Q_{n,j}/(k+1).
     criterion
         - ``"quantile"``: the largest g for which a share `quantile` of the draws of W keeps its energy at or below `bound` at
-          every step. One draw is what gets trained, so this is the default. Estimated from `samples` draws of the width-free
-          sampler, with a confidence interval; minutes where T and n are both in the thousands.
+          every step. One draw is what gets trained, so this is the default. At once from a shipped table for the default
+          quantile 0.95 and bound 10 (see `signalprop.initialization.one_draw_table`); otherwise, or if `samples` is
+          given, from that many draws of the width-free sampler: minutes where T and n are both in the thousands.
         - ``"bounded"``: the largest g with max_k E(k; g) <= 1 + tolerance: bounds the average over draws, which far past
           sqrt(n) steps is carried by draws nobody will see.
         - ``"minimax"``: the g that minimises max_k |log E(k; g)|.
@@ -104,7 +187,8 @@ def safe_scale(
     tolerance, quantile, bound
         Parameters of the criteria above.
     samples, seed, progress
-        For ``criterion="quantile"``: number of draws, root seed, and a callback ``progress(done, total)``.
+        For ``criterion="quantile"``: number of draws (default: the table where it applies, else 2000), root seed, and a
+        callback ``progress(done, total)``.
 
     Returns
     -------
@@ -129,46 +213,48 @@ def safe_scale(
     64
     """
     kind = as_field(field)
-    width = whole_number(n, "n", 1, 10**18)
-    steps = whole_number(
-        horizon, "horizon", 1, MAX_HORIZON, "Beyond that the spectral radius decides; see criterion='edge'."
-    )
+    width = whole_number(n, "n", 1, MAX_WIDTH)
     one_of(model, MODELS, "model")
     one_of(criterion, CRITERIA, "criterion")
+    steps = whole_number(horizon, "horizon", 1, *_longest(criterion, kind, model))
     allowed = positive_float(tolerance, "tolerance")
     if not 0.0 < positive_float(quantile, "quantile") < 1.0:
         raise ValueError(f"quantile must lie strictly between 0 and 1, got {quantile!r}.")
-    if positive_float(bound, "bound") <= 1.0:
-        raise ValueError(f"bound must be above 1, the energy at the start, got {bound!r}.")
-    path = MeanPath(width, steps, kind, model)
+    log_bound = math.log(_bound(bound))
     interval: tuple[float, float] | None = None
+    source = "exact energies"
     if criterion == "glorot":
-        log_g = 0.0
+        log_g, source = 0.0, "definition"
     elif criterion == "bounded":
-        log_g = _bounded(path, math.log1p(allowed))
+        log_g = MeanPath(width, steps, kind, model).bounded(math.log1p(allowed))
     elif criterion == "minimax":
-        log_g = root_of_increasing(lambda x: float(path.at(x).max() + path.at(x).min()))
+        log_g = MeanPath(width, steps, kind, model).minimax()
     elif criterion == "edge":
-        log_g = -_log_edge(width, kind, quantile)
+        log_g, source = -log_edge(width, kind, quantile), "spectral edge"
+    elif samples is None and (quantile, bound) == (one_draw_table.DEFAULT, one_draw_table.BOUND):
+        quantiles, error = one_draw_table.log_scales(width, steps, kind, model)
+        log_g, source = float(quantiles[one_draw_table.AT_DEFAULT]), "table"
+        interval = (math.exp(log_g - _WITHIN * error), math.exp(log_g + _WITHIN * error))
     else:
-        draw = sample(width, steps, kind, samples=samples, seed=seed, progress=progress)
-        scales = np.sort(largest_log_scales(2.0 * draw.log_norms, math.log(bound), model))
-        log_g, interval = _lower_quantile(scales, 1.0 - quantile)
-    both = (math.exp(log_g), math.exp(log_g)) if interval is None else interval
-    return SafeScale(width, steps, kind, model, criterion, math.exp(log_g), both, path.at(log_g))
+        from signalprop.montecarlo.one_draw import quantile_interval
+
+        drawn = np.sort(_drawn_log_scales(width, steps, kind, model, log_bound, samples, seed, progress))
+        low, high = quantile_interval(drawn, 1.0 - quantile)
+        log_g = float(np.quantile(drawn, 1.0 - quantile, method="median_unbiased"))
+        interval, source = (math.exp(low), math.exp(high)), "samples"
+    g = math.exp(log_g)
+    return SafeScale(width, steps, kind, model, criterion, g, interval or (g, g), source)
 
 
-def _bounded(path: MeanPath, log_limit: float) -> float:
-    if path.model == "rnn":
-        steps = path.steps[1:]
-        return float(np.min((log_limit - path.log_q[1:]) / (2.0 * steps)))
-    return root_of_increasing(lambda x: float(path.at(x)[1:].max()) - log_limit)
-
-
-def _log_edge(n: int, field: Field, probability: float) -> float:
+def log_edge(n: int, field: Field, probability: float) -> float:
     """Log of the `probability`-quantile of the spectral radius: 1 + sqrt(gamma/(4n)) + X/sqrt(4 n gamma), X Gumbel.
 
     P(X <= x) = exp(-e^{-x}) (complex), exp(-e^{-x}/2) (real); gamma = log(n/2pi) - 2 log log n.
+
+    Raises
+    ------
+    ValueError
+        n < 200, or quaternion weights.
     """
     if field is Field.QUATERNION:
         raise ValueError(
@@ -184,16 +270,36 @@ def _log_edge(n: int, field: Field, probability: float) -> float:
     return math.log1p(math.sqrt(gamma / (4.0 * n)) + x / math.sqrt(4.0 * n * gamma))
 
 
-def _lower_quantile(ordered: NDArray[np.float64], p: float) -> tuple[float, tuple[float, float]]:
-    """Largest log g that a share 1 - p of the sorted draws allows, and the interval of g from order statistics."""
-    count = ordered.size
-    tail = 0.5 * (1.0 - CONFIDENCE)
-    below = int(stats.binom.ppf(tail, count, p)) - 1
-    above = int(stats.binom.ppf(1.0 - tail, count, p))
-    if below < 0 or above >= count:
-        raise ValueError(
-            f"{count} samples do not reach the quantile {1.0 - p:.6g} with an interval around it; "
-            f"take at least {math.ceil(8.0 / min(p, 1.0 - p))} samples."
-        )
-    value = float(ordered[math.floor(p * count + 1e-9)])
-    return value, (math.exp(float(ordered[below])), math.exp(float(ordered[above])))
+def _longest(criterion: str, field: Field, model: str) -> tuple[int, str]:
+    """Largest horizon of a criterion, and what to use beyond it."""
+    if criterion in ("bounded", "minimax"):
+        if model == "lru":
+            return MAX_DRIVEN_HORIZON, "Beyond that use criterion='quantile'."
+        if field is not Field.COMPLEX:
+            return MAX_ZONAL_K, "Exact energies end there; use criterion='quantile'."
+    return MAX_HORIZON, "No Gaussian recurrence holds a signal that long; use an orthogonal or unitary one."
+
+
+def _bound(bound: float) -> float:
+    if positive_float(bound, "bound") <= 1.0:
+        raise ValueError(f"bound must be above 1, the energy at the start, got {bound!r}.")
+    return float(bound)
+
+
+def _drawn_log_scales(
+    n: int,
+    horizon: int,
+    field: Field,
+    model: str,
+    log_bound: float,
+    samples: int | None,
+    seed: int,
+    progress: Progress | None,
+) -> NDArray[np.float64]:
+    """Largest log g of each of `samples` fresh draws."""
+    from signalprop.montecarlo.one_draw import largest_log_scales
+    from signalprop.montecarlo.sampling import sample
+
+    count = DEFAULT_SAMPLES if samples is None else samples
+    drawn = sample(n, horizon, field, samples=count, seed=seed, progress=progress)
+    return largest_log_scales(2.0 * drawn.log_norms, [horizon], log_bound, model)[:, 0]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
+from signalprop._regime_names import SUBCRITICAL_WITHIN, regime_by_scale
 from signalprop.fields import Field, as_field, one_of
 from signalprop.regimes import critical, exponential, polynomial, real
 
@@ -172,7 +173,7 @@ def classify(n: int, k: int, field: str = "complex", *, quantity: str = "rnn", t
     errors = [_relative_error(value, log_exact) for value in values]
     good = next((i for i, error in enumerate(errors) if abs(error) <= allowed), None)
     best = good if good is not None else min(range(len(laws)), key=lambda i: abs(values[i] - log_exact))
-    subcritical = abs(_relative_error(values[0], log_exact)) <= 0.01
+    subcritical = abs(_relative_error(values[0], log_exact)) <= SUBCRITICAL_WITHIN
     past = None
     if kind is Field.REAL:
         past = depth >= 1 and bool(
@@ -183,7 +184,7 @@ def classify(n: int, k: int, field: str = "complex", *, quantity: str = "rnn", t
         depth,
         kind,
         quantity,
-        "subcritical" if subcritical else _by_scale(width, depth),
+        "subcritical" if subcritical else regime_by_scale(width, depth),
         laws[best].name,
         values[best],
         log_exact,
@@ -191,14 +192,6 @@ def classify(n: int, k: int, field: str = "complex", *, quantity: str = "rnn", t
         good is not None,
         past,
     )
-
-
-def _by_scale(n: int, k: int) -> str:
-    if k >= 10 * n:
-        return "superlinear"
-    if k <= 5.0 * math.sqrt(n):
-        return "critical"
-    return "supercritical" if k <= n / 10 else "linear"
 
 
 def _relative_error(log_value: float, log_exact: float) -> float:

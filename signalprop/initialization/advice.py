@@ -1,0 +1,205 @@
+"""`advise`: what to do about the recurrent weights of a given width and horizon, as numbers, a page of text and a figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from signalprop._checks import whole_number
+from signalprop._regime_names import SUBCRITICAL_WITHIN, regime_by_scale
+from signalprop.energy import MAX_ZONAL_K
+from signalprop.fields import Field, as_field
+from signalprop.initialization import one_draw_table
+from signalprop.initialization.budget import depth_budget, width_needed
+from signalprop.initialization.scale import MAX_HORIZON, MAX_WIDTH, SafeScale, safe_scale
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SMALLEST_EDGE_WIDTH = 200
+_FADED = -math.log(one_draw_table.BOUND)
+_QUANTILES = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Answer for one width, horizon and field; ``print(advice)`` gives the page of text.
+
+    Attributes
+    ----------
+    verdict
+        ``"keep"``: Glorot is fine (at most one draw in twenty passes ten times its energy on the way, and at most one ends
+        below a tenth). ``"rescale"``: some scale keeps at least half of the draws within a factor of ten at every step.
+        ``"replace"``: no Gaussian scale does; use a recurrence that preserves norms.
+    scales
+        `SafeScale` by criterion: glorot, quantile, and bounded, minimax, edge where they are defined.
+    log_energy
+        Quantiles over draws (keys 0.05, 0.5, 0.95) of the natural log of the energy at the horizon, at g = 1. At another scale
+        add 2 horizon log g.
+    log_mean
+        Natural log of the mean energy at the horizon at g = 1; None beyond the reach of the exact energies.
+    held_share, held_scale
+        The largest share of draws that one scale keeps within a factor of ten at every step, and that scale.
+    budget
+        The longest horizon for which 95 % of draws can be kept so, by the best scale.
+    mean_budget
+        The longest horizon over which the mean stays within 10 % at g = 1; None beyond the reach of the exact energies.
+    width_needed
+        The width at which `horizon` is within the `budget`; None beyond 1e18.
+    complex_scale, complex_log_energy
+        The quantile scale and the median log-energy at the horizon (at g = 1) of complex weights of this width.
+    """
+
+    n: int
+    horizon: int
+    field: Field
+    verdict: str
+    regime: str
+    scales: dict[str, SafeScale]
+    log_energy: dict[float, float]
+    log_mean: float | None
+    held_share: float
+    held_scale: float
+    budget: int
+    mean_budget: int | None
+    width_needed: int | None
+    complex_scale: float
+    complex_log_energy: float
+
+    @property
+    def c(self) -> float:
+        """Horizon in units of sqrt(n)."""
+        return self.horizon / math.sqrt(self.n)
+
+    @property
+    def scale(self) -> float:
+        """The scale advised where a Gaussian recurrence is kept: 1 ("keep"), otherwise that of the quantile criterion."""
+        return 1.0 if self.verdict == "keep" else self.scales["quantile"].scale
+
+    def log_median(self, scale: float) -> float:
+        """Natural log of the energy that the median draw has left at the horizon, for weights scaled by `scale`."""
+        return self.log_energy[0.5] + 2.0 * self.horizon * math.log(scale)
+
+    def plot(self) -> Figure:
+        """Energy against step: band of draws, median and mean, with Glorot and with the quantile scale."""
+        return self.scales["quantile"].plot()
+
+    def __str__(self) -> str:
+        from signalprop.initialization.advice_text import page
+
+        return page(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON, the page of text included."""
+        return {
+            "n": self.n,
+            "horizon": self.horizon,
+            "field": self.field.value,
+            "c": self.c,
+            "verdict": self.verdict,
+            "regime": self.regime,
+            "scale": self.scale,
+            "std": self.scale / math.sqrt(self.n),
+            "scales": {
+                name: {
+                    "scale": found.scale,
+                    "std": found.std,
+                    "interval": list(found.interval),
+                    "exploding_share": list(found.exploding_share()),
+                    "log_median_at_horizon": self.log_median(found.scale),
+                }
+                for name, found in self.scales.items()
+            },
+            "log_energy_at_horizon": {str(q): value for q, value in self.log_energy.items()},
+            "log_mean_at_horizon": self.log_mean,
+            "held_share": self.held_share,
+            "held_scale": self.held_scale,
+            "budget": self.budget,
+            "mean_budget": self.mean_budget,
+            "width_needed": self.width_needed,
+            "complex": {"quantile_scale": self.complex_scale, "log_median_at_horizon": self.complex_log_energy},
+            "text": str(self),
+        }
+
+
+def advise(n: int, horizon: int, field: str = "real") -> Advice:
+    """What happens to a signal in a Gaussian recurrence of this width over this horizon, and what to do.
+
+    From the shipped quantiles of one draw (`signalprop.initialization.one_draw_table`) and the exact mean energies; nothing
+    is sampled, so it answers at once. For h <- W h; exact for a linear recurrence, right for tanh while the signal is small,
+    a rule of thumb for the gates of GRU and LSTM.
+
+    Parameters
+    ----------
+    n, horizon
+        Width, and number of steps the signal should survive, up to 1e6.
+    field
+        ``"real"``, ``"complex"`` or ``"quaternion"`` weights.
+
+    Returns
+    -------
+    Advice
+        ``print`` it for the page, ``.plot()`` for the figure, ``.as_dict()`` for JSON.
+
+    Raises
+    ------
+    ValueError
+        Arguments out of range.
+
+    Examples
+    --------
+    >>> advise(4096, 64).verdict, advise(512, 2000).verdict
+    ('keep', 'replace')
+    """
+    kind = as_field(field)
+    width = whole_number(n, "n", 1, MAX_WIDTH)
+    steps = whole_number(horizon, "horizon", 1, MAX_HORIZON, "No Gaussian recurrence holds a signal that long.")
+    exact = kind is Field.COMPLEX or steps <= MAX_ZONAL_K
+    wanted = ["glorot", "quantile", *(["bounded", "minimax"] if exact else [])]
+    if width >= SMALLEST_EDGE_WIDTH and kind is not Field.QUATERNION:
+        wanted.append("edge")
+    scales = {name: safe_scale(width, steps, kind, criterion=name) for name in wanted}
+    levels = one_draw_table.log_energies(width, steps, kind)
+    log_energy = {q: float(levels[one_draw_table.LEVELS.index(q)]) for q in _QUANTILES}
+    held_share, log_held = one_draw_table.held(width, steps, kind)
+    log_mean = scales["glorot"].log_mean_at_horizon if exact else None
+    complex_levels = one_draw_table.log_energies(width, steps, Field.COMPLEX)
+    return Advice(
+        n=width,
+        horizon=steps,
+        field=kind,
+        verdict=_verdict(scales["quantile"].interval[1], log_energy[0.05], held_share),
+        regime=_regime(width, steps, log_mean),
+        scales=scales,
+        log_energy=log_energy,
+        log_mean=log_mean,
+        held_share=held_share,
+        held_scale=math.exp(log_held),
+        budget=depth_budget(width, kind, criterion="draw"),
+        mean_budget=_or_none(lambda: depth_budget(width, kind)),
+        width_needed=_or_none(lambda: width_needed(steps, kind, criterion="draw")),
+        complex_scale=safe_scale(width, steps, Field.COMPLEX).scale,
+        complex_log_energy=float(complex_levels[len(complex_levels) // 2]),
+    )
+
+
+def _verdict(largest_safe: float, log_low_end: float, held_share: float) -> str:
+    if largest_safe >= 1.0 and log_low_end >= _FADED:
+        return "keep"
+    return "rescale" if held_share >= 0.5 else "replace"
+
+
+def _regime(n: int, horizon: int, log_mean: float | None) -> str:
+    if log_mean is not None and abs(math.expm1(min(log_mean, 1.0))) <= SUBCRITICAL_WITHIN:
+        return "subcritical"
+    return regime_by_scale(n, horizon)
+
+
+def _or_none(compute: Callable[[], int]) -> int | None:
+    """None where the answer lies beyond what is tabulated or exact."""
+    try:
+        return compute()
+    except ValueError:
+        return None

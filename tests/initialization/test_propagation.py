@@ -1,0 +1,89 @@
+import math
+
+import numpy as np
+import pytest
+
+from signalprop.initialization import propagate
+
+RNG = np.random.default_rng(0)
+W = RNG.standard_normal((40, 40)) / math.sqrt(40)
+
+
+def test_paths_are_powers_of_the_matrix():
+    found = propagate(W, 30, directions=5, seed=3)
+    x = np.random.default_rng(3).standard_normal((40, 5))
+    for k in (0, 1, 7, 30):
+        power = np.linalg.matrix_power(W, k)
+        for paths, matrix in ((found.log_signal, power), (found.log_gradient, power.T)):
+            want = np.log(np.sum((matrix @ x) ** 2, axis=0) / np.sum(x**2, axis=0))
+            np.testing.assert_allclose(paths[:, k], want, atol=1e-10)
+    assert found.scale == pytest.approx(math.sqrt(40 * np.mean(W**2)))
+
+
+def test_complex_gradients_use_the_adjoint():
+    matrix = W + 1j * RNG.standard_normal((40, 40))
+    found = propagate(matrix, 4, directions=2)
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((40, 2)) + 1j * generator.standard_normal((40, 2))
+    back = np.linalg.matrix_power(matrix.conj().T, 4) @ x
+    np.testing.assert_allclose(
+        found.log_gradient[:, 4], np.log(np.sum(abs(back) ** 2, 0) / np.sum(abs(x) ** 2, 0)), atol=1e-10
+    )
+
+
+def test_draws_of_ginibre_lie_in_their_band_as_often_as_promised():
+    # One direction a matrix: independent draws, 90 % of them inside.
+    inside = 0
+    for seed in range(300):
+        matrix = np.random.default_rng(seed).standard_normal((50, 50)) / math.sqrt(50)
+        found = propagate(matrix, 60, directions=1, seed=seed)
+        low, _, high = found.band()
+        # The scale is measured from the matrix; the band is taken at the scale of the law.
+        shift = 2 * 60 * math.log(found.scale)
+        inside += low - shift <= found.log_signal[0, -1] <= high - shift
+    assert abs(inside / 300 - 0.9) < 3.5 * math.sqrt(0.9 * 0.1 / 300) + 0.01
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_nothing_overflows(factor):
+    found = propagate(factor * W, 1000, directions=2)
+    assert np.isfinite(found.log_signal).all()
+    plain = propagate(W, 1000, directions=2)
+    np.testing.assert_allclose(found.log_signal[:, -1], plain.log_signal[:, -1] + 2000 * math.log(factor), rtol=1e-9)
+    assert found.scale == pytest.approx(factor * plain.scale)
+
+
+def test_what_it_says():
+    orthogonal = propagate(np.linalg.qr(W)[0], 200)
+    assert "preserves energy" in str(orthogonal)
+    assert "behaves like a Gaussian draw" in str(propagate(W, 20))
+    assert "above the band" in str(propagate(W + 0.1, 60))
+    assert "40 x 40, real" in str(orthogonal)
+
+
+def test_nilpotent_matrices_end_in_nothing():
+    found = propagate(np.eye(6, k=1), 10)
+    assert (found.log_signal[:, 6:] == -np.inf).all()
+    assert str(found)
+    assert found.plot()
+
+
+def test_figure():
+    figure = propagate(W, 25).plot()
+    assert [axes.get_title().split(",")[0] for axes in figure.axes] == ["signal", "gradient"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: propagate(np.zeros((3, 5)), 5), r"square matrix, got ndarray of shape \(3, 5\)"),
+        (lambda: propagate(np.zeros((3, 3)), 5), "the matrix is zero"),
+        (lambda: propagate(np.full((3, 3), np.nan), 5), "9 entries that are not finite"),
+        (lambda: propagate(np.eye(3), 0), "horizon must be at least 1, got 0"),
+        (lambda: propagate(np.eye(3), 5, directions=0), "directions must be at least 1"),
+        (lambda: propagate("W", 5), "square matrix, got str"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
