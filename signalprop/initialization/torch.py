@@ -1,0 +1,174 @@
+"""Initializers of recurrent weights for PyTorch, in the manner of `torch.nn.init`; needs the extra ``signalprop[torch]``.
+
+Loaded only on request: ``import signalprop.initialization.torch``.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar, Unpack
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    raise ImportError("signalprop.initialization.torch needs PyTorch; pip install 'signalprop[torch]'.") from error
+from torch import nn
+
+from signalprop.initialization._entries import EntryScale, ScaleOptions
+
+__all__ = ["ginibre_", "init_recurrent_"]
+
+AnyTensor = TypeVar("AnyTensor", bound=torch.Tensor)
+
+
+def ginibre_(
+    tensor: AnyTensor,
+    horizon: int | None = None,
+    *,
+    scale: float | None = None,
+    generator: torch.Generator | None = None,
+    **options: Unpack[ScaleOptions],
+) -> AnyTensor:
+    r"""Fill a recurrent kernel with independent Gaussian entries, E|w_ij|^2 = g^2/n, g from `safe_scale`.
+
+    Parameters
+    ----------
+    tensor
+        Shape (n, n), or (gates * n, n) with square gates stacked as in ``weight_hh_l0`` of `torch.nn.RNN`, `GRU` and `LSTM`;
+        each gate then has fan-in n. Filled in place, outside of autograd.
+        float16, bfloat16, float32 and float64 take real weights; complex64 and complex128 take complex weights, real and
+        imaginary part independent with variance g^2/(2n) each. Drawn in float32 at least, then rounded to the type.
+    horizon
+        Number of steps T the signal should survive, 1 <= T <= 5000.
+    scale
+        g itself, instead of `horizon`: ``scale=1.0`` is Glorot.
+    generator
+        Source of the random numbers, on the device of `tensor`; PyTorch's own where it is left out.
+    **options
+        ``criterion``, ``model``, ``tolerance``, ``quantile``, ``bound`` of `safe_scale`, with its defaults. For anything
+        further call `safe_scale` and give its answer as `scale`.
+
+    Returns
+    -------
+    torch.Tensor
+        `tensor`.
+
+    Raises
+    ------
+    ValueError
+        Another shape or type, a tensor without storage, both or neither of `horizon` and `scale`, or values out of range.
+
+    Examples
+    --------
+    >>> import torch
+    >>> w = ginibre_(torch.empty(512, 512), 200, criterion="bounded", generator=torch.Generator().manual_seed(0))
+    >>> round(float(w.square().sum(1).mean().sqrt()), 2)      # g
+    0.87
+    """
+    _fill_(tensor, _std(tensor, EntryScale(horizon, scale, options)), generator)
+    return tensor
+
+
+def init_recurrent_(
+    module: nn.Module,
+    horizon: int | None = None,
+    *,
+    scale: float | None = None,
+    generator: torch.Generator | None = None,
+    **options: Unpack[ScaleOptions],
+) -> list[str]:
+    r"""Fill every recurrent kernel of a module by `ginibre_`: all layers and directions of RNN, GRU, LSTM and their cells.
+
+    Input kernels and biases stay as they are. Nothing is changed if any kernel cannot be filled.
+
+    Parameters
+    ----------
+    module
+        A `torch.nn.RNN`, `GRU`, `LSTM`, `RNNCell`, `GRUCell`, `LSTMCell`, or a module that holds some.
+    horizon, scale, generator, **options
+        As in `ginibre_`; the scale is worked out for the width of each kernel.
+
+    Returns
+    -------
+    list of str
+        Names of the parameters that were filled, as in ``module.named_parameters()``.
+
+    Raises
+    ------
+    ValueError
+        No recurrent kernel in the module; an LSTM with ``proj_size``, whose recurrent kernel is not square; a kernel that is
+        computed from other parameters (weight norm, pruning); or as `ginibre_`.
+
+    Notes
+    -----
+    The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small. For
+    GRU and LSTM it is a heuristic: their gates start near 1/2, so that the state is not driven by W alone, and nothing is
+    proved about them here.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> init_recurrent_(nn.LSTM(8, 64, num_layers=2), 100, criterion="bounded")
+    ['weight_hh_l0', 'weight_hh_l1']
+    """
+    scales = EntryScale(horizon, scale, options)
+    kernels = _recurrent_kernels(module)
+    stds = [_std(kernel, scales) for kernel in kernels.values()]
+    for kernel, std in zip(kernels.values(), stds, strict=True):
+        _fill_(kernel, std, generator)
+    return list(kernels)
+
+
+def _std(tensor: torch.Tensor, scales: EntryScale) -> float:
+    if not isinstance(tensor, torch.Tensor):
+        raise ValueError(f"tensor must be a torch.Tensor, got {type(tensor).__name__}.")
+    if tensor.is_meta:
+        raise ValueError(
+            f"the tensor of shape {tuple(tensor.shape)} is on the meta device and has no storage to fill; "
+            "give it one first, for a module by module.to_empty(device=...)."
+        )
+    return scales.std(tensor.shape, str(tensor.dtype).removeprefix("torch."))
+
+
+def _fill_(tensor: torch.Tensor, std: float, generator: torch.Generator | None) -> None:
+    drawn = torch.promote_types(tensor.dtype, torch.float32)
+    with torch.no_grad():
+        # torch.randn: variance 1, for complex types split evenly between the two parts.
+        values = torch.randn(tensor.shape, dtype=drawn, device=tensor.device, generator=generator)
+        tensor.copy_(values.mul_(std))
+
+
+def _recurrent_kernels(module: nn.Module) -> dict[str, torch.Tensor]:
+    """Recurrent kernels by name; one that several modules share comes once."""
+    kernels: dict[str, torch.Tensor] = {}
+    seen: set[torch.Tensor] = set()
+    for prefix, part in module.named_modules():
+        own = dict(part.named_parameters(recurse=False))
+        for name in _kernel_names(part):
+            full = f"{prefix}.{name}" if prefix else name
+            if name not in own:
+                raise ValueError(
+                    f"{full} is computed from other parameters (weight norm, pruning or the like); "
+                    "fill it before it is reparametrised."
+                )
+            if getattr(part, "proj_size", 0) > 0:
+                raise ValueError(
+                    f"{full} has shape {tuple(own[name].shape)}: with proj_size={part.proj_size} the recurrent kernel is not "
+                    "square and no scale is known for it."
+                )
+            if own[name] not in seen:
+                seen.add(own[name])
+                kernels[full] = own[name]
+    if not kernels:
+        raise ValueError(
+            f"{type(module).__name__} holds no RNN, GRU, LSTM or cell of these; fill kernels of your own by ginibre_."
+        )
+    return kernels
+
+
+def _kernel_names(module: nn.Module) -> list[str]:
+    if isinstance(module, nn.RNNCellBase):
+        return ["weight_hh"]
+    if isinstance(module, nn.RNNBase):
+        directions = ("", "_reverse") if module.bidirectional else ("",)
+        return [f"weight_hh_l{layer}{end}" for layer in range(module.num_layers) for end in directions]
+    return []
