@@ -30,6 +30,8 @@ $(VENV)/installed: $(VENV)/created pyproject.toml constraints.txt
 
 $(VENV)/installed-test: $(VENV)/installed
 	@echo "installing what the tests need into $(VENV) ..."
+	@# torch on its own first, so that nothing else picks another build of it.
+	$(PIP) install --constraint constraints.txt torch
 	$(PIP) install --constraint constraints.txt --editable ".[test]"
 	@touch $@
 
