@@ -79,6 +79,8 @@ def _sentences() -> Iterator[None]:
     """Turn a refusal into one sentence on standard error and exit code 2."""
     try:
         yield
+    except BrokenPipeError:  # for `main`
+        raise
     except (ValueError, OverflowError, OSError, MemoryError) as error:
         typer.echo(f"signalprop: {error}", err=True)
         raise typer.Exit(2) from None

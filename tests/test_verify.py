@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from signalprop import _plain, energy, exact, moments, precise, regimes, symbolic, verify, wick
 from signalprop.cli import app
 from signalprop.ginibre import dense, krylov
+from signalprop.initialization import mean_path, one_draw_table
 from signalprop.wick import matchings, permutations, reference, words
 
 runner = CliRunner()
@@ -168,6 +169,25 @@ BREAKS = {
         "whole law",
     ),
     "untied layers": (dense, "_untied", lambda f: lambda *a: (f(*a)[0] + 0.05, None), "fresh layers"),
+    "bounded scale": (
+        mean_path.MeanPath,
+        "bounded",
+        lambda f: lambda self, limit: f(self, limit) + 1e-9 * (self.horizon == 20),
+        "bounded scale",
+    ),
+    "minimax scale": (mean_path.MeanPath, "minimax", lambda f: lambda self: f(self) + 1e-7, "minimax scale"),
+    "a bend in the energies": (
+        energy,
+        "rnn_energy",
+        lambda f: lambda n, k, *a, **b: f(n, k, *a, **b) + 1e-9 * (np.asarray(k) == 57),
+        "convex",
+    ),
+    "table of single draws": (
+        one_draw_table,
+        "log_scales",
+        lambda f: lambda n, horizon, *a: (f(n, horizon, *a)[0] + 1.0 / horizon, 0.0),
+        "tabulated scale",
+    ),
     "gain of the activations": (dense.Layer, "gain", lambda _: property(lambda self: 1.0), "fresh layers"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def data(n: int, horizon: int, field: Field, scales: tuple[float, ...]) -> pd.Da
     return pd.concat(parts, ignore_index=True)
 
 
-def draw(frame: pd.DataFrame, n: int, field: Field) -> Figure:
+def draw(frame: pd.DataFrame, n: int, field: Field, extra: Sequence[Line2D] = ()) -> Figure:
     """One panel a scale: the band of draws, the median, the mean, and the corridor of a factor ten either way."""
     scales = list(dict.fromkeys(frame["scale"]))
     figure = Figure(figsize=(4.6 * len(scales) + 0.4, 4.3))
@@ -72,7 +73,9 @@ def draw(frame: pd.DataFrame, n: int, field: Field) -> Figure:
     panels[0].set_ylabel("energy of the signal, $\\|W^k x\\|^2/\\|x\\|^2$")
     figure.suptitle(f"Width {n}, {field.value} Gaussian weights, {horizon} steps", fontsize=11.5)
     figure.legend(
-        handles=[*band_legend(), Line2D([], [], label="horizon", **HORIZON_STYLE)], loc="outside lower center", ncols=3
+        handles=[*band_legend(), Line2D([], [], label="horizon", **HORIZON_STYLE), *extra],
+        loc="outside lower center",
+        ncols=3,
     )
     return figure
 

@@ -26,7 +26,7 @@ _GUARANTEES = {
     "quantile": "95 % of draws stay below 10x at every step",
     "bounded": "the average over draws stays below 1.1x at every step",
     "minimax": "the average strays as little from 1 as it can, up or down",
-    "edge": "largest eigenvalue below 1 in 95 % of draws",
+    "edge": "largest eigenvalue below 1 in 95 % of draws (large-n law)",
 }
 
 

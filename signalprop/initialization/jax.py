@@ -27,7 +27,7 @@ def ginibre(
     Parameters
     ----------
     horizon
-        Number of steps T the signal should survive, 1 <= T <= 5000.
+        Number of steps T the signal should survive, 1 <= T <= 1e6.
     scale
         g itself, instead of `horizon`: ``scale=1.0`` is Glorot.
     **options

@@ -172,9 +172,9 @@ def _log_energies(matrix: NDArray[Any], start: NDArray[Any], steps: int) -> NDAr
 
 def _matrix(weights: Any) -> NDArray[Any]:
     """The square matrix in float64 or complex128, from whatever holds it; no framework is imported."""
-    name = type(weights).__name__
     if hasattr(weights, "named_parameters"):
-        weights = _kernel_of(weights, name)
+        weights = _kernel_of(weights, type(weights).__name__)
+    name = type(weights).__name__
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
         weights = (weights.cdouble() if weights.is_complex() else weights.double()).numpy()

@@ -1,7 +1,9 @@
 import math
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 
 from signalprop.initialization import propagate
 
@@ -61,6 +63,21 @@ def test_what_it_says():
     assert "40 x 40, real" in str(orthogonal)
 
 
+def test_what_holds_a_matrix_makes_no_difference():
+    want = propagate(W.astype(np.float32), 9, directions=3).log_signal
+    tensor = torch.tensor(W, dtype=torch.float32)
+    rnn, cell, linear = torch.nn.RNN(3, 40), torch.nn.RNNCell(3, 40), torch.nn.Linear(40, 40)
+    with torch.no_grad():
+        for kernel in (rnn.weight_hh_l0, cell.weight_hh, linear.weight):
+            kernel.copy_(tensor)
+    for holder in (tensor, tensor.requires_grad_(), rnn, cell, linear, jnp.asarray(W, dtype=jnp.float32)):
+        np.testing.assert_allclose(propagate(holder, 9, directions=3).log_signal, want, atol=1e-9)
+    half = propagate(torch.tensor(W, dtype=torch.bfloat16), 9, directions=3).log_signal
+    np.testing.assert_allclose(half, want, atol=0.5)
+    rotated = torch.tensor(W + 1j * W)
+    np.testing.assert_allclose(propagate(rotated, 9).scale, math.sqrt(2) * propagate(W, 9).scale)
+
+
 def test_nilpotent_matrices_end_in_nothing():
     found = propagate(np.eye(6, k=1), 10)
     assert (found.log_signal[:, 6:] == -np.inf).all()
@@ -81,6 +98,9 @@ def test_figure():
         (lambda: propagate(np.full((3, 3), np.nan), 5), "9 entries that are not finite"),
         (lambda: propagate(np.eye(3), 0), "horizon must be at least 1, got 0"),
         (lambda: propagate(np.eye(3), 5, directions=0), "directions must be at least 1"),
+        (lambda: propagate(torch.nn.GRU(3, 4), 5), "GRU has gates, so its recurrence is not W alone"),
+        (lambda: propagate(torch.nn.Linear(3, 4), 5), r"square matrix, got Parameter of shape \(4, 3\)"),
+        (lambda: propagate(torch.nn.ReLU(), 5), "got a module ReLU"),
         (lambda: propagate("W", 5), "square matrix, got str"),
     ],
 )
