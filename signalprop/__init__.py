@@ -9,7 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from signalprop import energy, exact, fields, initialization, moments, precise, regimes, symbolic, verify, wick
+    from signalprop import (
+        energy,
+        exact,
+        fields,
+        initialization,
+        moments,
+        precise,
+        regimes,
+        symbolic,
+        tasks,
+        verify,
+        wick,
+    )
     from signalprop.energy import lru_energy, rnn_energy
     from signalprop.fields import Field
     from signalprop.initialization import advise, depth_budget, safe_scale, width_needed
@@ -39,6 +51,7 @@ _MODULES = (
     "precise",
     "regimes",
     "symbolic",
+    "tasks",
     "verify",
     "wick",
 )
@@ -61,6 +74,7 @@ __all__ = [
     "safe_scale",
     "sample",
     "symbolic",
+    "tasks",
     "verify",
     "wick",
     "width_needed",

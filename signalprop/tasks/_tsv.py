@@ -1,0 +1,120 @@
+"""The published ListOps files: tab-separated Source and Target, one expression a row."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signalprop.tasks._grammar import DIGITS, decode, encode_one, evaluate, pad
+from signalprop.tasks.task import Split, Task
+
+COLUMNS = ["Source", "Target"]
+PARTS = {"train": "train", "validation": "val", "test": "test"}  # part -> end of the file name
+
+
+def read(directory: str | os.PathLike[str], name: str, verify: bool) -> tuple[Split, Split, Split]:
+    """Training, validation and test part, padded to one width."""
+    paths = _paths(directory, name)
+    for path in paths.values():
+        if not path.is_file():
+            files = ", ".join(other.name for other in paths.values())
+            raise FileNotFoundError(f"{path.absolute()} is not there; give the folder that holds {files}.")
+    rows = {part: _rows(path, verify) for part, path in paths.items()}
+    width = max(len(codes) for part in rows.values() for codes in part[0])
+    train, validation, test = (_split(*rows[part], width) for part in PARTS)
+    return train, validation, test
+
+
+def write(
+    task: Task, directory: str | os.PathLike[str], *, name: str = "basic", parentheses: bool = True
+) -> list[Path]:
+    """Write the parts of a ListOps task as files that `load`, and programs for the published files, can read.
+
+    Parameters
+    ----------
+    task
+        What `generate` or `load` returned.
+    directory
+        A folder, made if it is not there; files of the same names are replaced.
+    name
+        What the file names begin with; the published ones begin with "basic".
+    parentheses
+        With the parentheses of the published files, which readers ignore.
+
+    Returns
+    -------
+    list of Path
+        The three files; that of a task without validation part has only the header.
+    """
+    paths = _paths(directory, name)
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    for part, path in paths.items():
+        split = task.parts.get(part)
+        unfinished = path.with_name(path.name + ".part")
+        with unfinished.open("w", newline="", encoding="ascii") as file:
+            rows = csv.writer(file, delimiter="\t")
+            rows.writerow(COLUMNS)
+            if split is not None:
+                for tokens, target in zip(split.inputs, split.targets, strict=True):
+                    rows.writerow([decode(tokens, parentheses=parentheses), int(target)])
+        unfinished.replace(path)
+    return list(paths.values())
+
+
+def _paths(directory: str | os.PathLike[str], name: str) -> dict[str, Path]:
+    if name != Path(name).name:
+        raise ValueError(f"name must be the beginning of a file name, got {name!r}.")
+    return {part: Path(directory) / f"{name}_{end}.tsv" for part, end in PARTS.items()}
+
+
+def _rows(path: Path, verify: bool) -> tuple[list[NDArray[np.uint8]], list[int]]:
+    """Codes and targets of one file."""
+    codes, targets = [], []
+    number = 0
+    try:
+        # A byte that is no text turns into a sign that is no token, so that its row is named.
+        with path.open(newline="", encoding="utf-8", errors="replace") as file:
+            for number, row in enumerate(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
+                if number == 1:
+                    if row != COLUMNS:
+                        raise ValueError(
+                            f"the columns must be {' and '.join(COLUMNS)}, got {_shortened(', '.join(row))}."
+                        )
+                    continue
+                tokens, target = _example(row, verify)
+                codes.append(tokens)
+                targets.append(target)
+    except csv.Error as error:
+        raise ValueError(f"{path}, row {number + 1}: {error}.") from None
+    except ValueError as error:
+        raise ValueError(f"{path}, row {number}: {error}") from None
+    if number == 0:
+        raise ValueError(f"{path} is empty; its first row must be {' and '.join(COLUMNS)}, with a tab between them.")
+    if not codes and not path.stem.endswith(PARTS["validation"]):
+        raise ValueError(f"{path} has a header and no example.")
+    return codes, targets
+
+
+def _example(row: list[str], verify: bool) -> tuple[NDArray[np.uint8], int]:
+    if len(row) != len(COLUMNS):
+        raise ValueError(f"two columns with a tab between them are wanted, got {len(row)}.")
+    source, answer = row
+    if answer not in DIGITS:
+        raise ValueError(f"the target must be a digit, got {_shortened(answer)}.")
+    tokens = encode_one(source)
+    if verify and (value := evaluate(source)) != int(answer):
+        raise ValueError(f"the target is {answer}, but the value of the expression is {value}.")
+    return tokens, int(answer)
+
+
+def _split(codes: list[NDArray[np.uint8]], targets: list[int], width: int) -> Split:
+    tokens, lengths = pad(codes, width)
+    return Split(tokens, np.array(targets, dtype=np.int64), lengths)
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

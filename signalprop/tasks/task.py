@@ -1,0 +1,184 @@
+"""What every task looks like to a training command: arrays, what is asked of them, and what a guess gets.
+
+=================  ========================  =====================================  ==============================
+kind               targets                   loss                                   what `Task.baseline` assumes
+=================  ========================  =====================================  ==============================
+classification     (examples,) whole         cross-entropy in nats                  the shares of the training part
+tagging            (examples, steps) whole   cross-entropy, mean over all steps     the best guess without memory
+regression         (examples,) numbers       mean squared error                     the mean
+=================  ========================  =====================================  ==============================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Kind(StrEnum):
+    """What is asked: one class a sequence, one class a step, or one number a sequence."""
+
+    CLASSIFICATION = "classification"
+    TAGGING = "tagging"
+    REGRESSION = "regression"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """One part of a task; examples are rows.
+
+    Attributes
+    ----------
+    inputs
+        Symbols as uint8 (examples, steps), or float32 (examples, steps, features).
+    targets
+        Classes as int64 (examples,), for tagging (examples, steps); float32 (examples,) for regression.
+    lengths
+        int64 (examples,): the steps an example has; what comes after them is padding, on the right.
+    """
+
+    inputs: NDArray[np.generic]
+    targets: NDArray[np.generic]
+    lengths: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.inputs.ndim not in (2, 3):
+            raise ValueError(
+                f"inputs must be (examples, steps) or (examples, steps, features), got shape {self.inputs.shape}."
+            )
+        if not len(self.inputs) == len(self.targets) == len(self.lengths):
+            raise ValueError(
+                f"inputs, targets and lengths must have one row an example, got {len(self.inputs)}, {len(self.targets)} and "
+                f"{len(self.lengths)}."
+            )
+        if len(self.lengths) and not 1 <= self.lengths.min() <= self.lengths.max() <= self.steps:
+            raise ValueError(
+                f"lengths must be between 1 and the number of steps, {self.steps}, got {self.lengths.min()} to "
+                f"{self.lengths.max()}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def steps(self) -> int:
+        """Steps of the longest example there may be."""
+        return int(self.inputs.shape[1])
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """True where there is an input and not padding, (examples, steps)."""
+        mask: NDArray[np.bool_] = np.arange(self.steps) < self.lengths[:, None]
+        return mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """Training, validation and test part of a task, and what a guess gets on the test part.
+
+    Attributes
+    ----------
+    name, description
+        For tables and messages.
+    kind
+        What is asked; see the table of this module.
+    train, validation, test
+        The parts; `validation` is None where none was asked for.
+    symbols
+        Inputs are whole numbers below this; 0 where they are numbers.
+    features
+        Columns of the inputs; 0 where they are symbols.
+    classes
+        Targets are whole numbers below this; 0 for regression.
+    chance
+        Accuracy of a guess over the last `answers` steps of the test part; None for regression.
+    baseline
+        Loss of a guess on the test part: what a model has to be under to have learnt anything.
+    answers
+        Number of last steps at which an answer is judged: 1 but for tagging.
+    vocabulary
+        Names of the symbols, if they have any.
+    """
+
+    name: str
+    description: str
+    kind: Kind
+    train: Split
+    validation: Split | None
+    test: Split
+    symbols: int
+    features: int
+    classes: int
+    chance: float | None
+    baseline: float
+    answers: int = 1
+    vocabulary: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.symbols == 0) == (self.features == 0):
+            raise ValueError(
+                f"a task has either symbols or features as inputs, got symbols={self.symbols} and features={self.features}."
+            )
+        if (self.classes == 0) != (self.kind is Kind.REGRESSION):
+            raise ValueError(
+                f"a task has classes unless it is a regression, got classes={self.classes} and kind={self.kind}."
+            )
+        for part in self.parts.values():
+            self._check(part)
+
+    @property
+    def parts(self) -> dict[str, Split]:
+        """The parts there are, by name."""
+        named = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {name: part for name, part in named.items() if part is not None}
+
+    @property
+    def steps(self) -> int:
+        """Steps of the longest example there may be."""
+        return self.train.steps
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Share of each class among the targets of the training part; empty for regression."""
+        return class_shares(self.train.targets, self.classes)
+
+    def _check(self, part: Split) -> None:
+        if part.steps != self.steps:
+            raise ValueError(f"all parts of a task have the same number of steps, got {self.steps} and {part.steps}.")
+        wanted = (len(part), self.steps) if self.kind is Kind.TAGGING else (len(part),)
+        if part.targets.shape != wanted:
+            raise ValueError(f"targets of a {self.kind} must have shape {wanted}, got {part.targets.shape}.")
+        if part.inputs.ndim == 3:
+            if part.inputs.shape[2] != self.features:
+                raise ValueError(f"inputs must have {self.features} features, got shape {part.inputs.shape}.")
+        else:
+            _below(part.inputs, self.symbols, "inputs")
+        if self.classes:
+            _below(part.targets, self.classes, "targets")
+
+
+def class_shares(targets: NDArray[np.generic], classes: int) -> NDArray[np.float64]:
+    """Share of each class among whole-number targets."""
+    if not classes:
+        return np.empty(0)
+    return np.bincount(targets.ravel().astype(np.int64), minlength=classes) / targets.size
+
+
+def guess(train: NDArray[np.int64], test: NDArray[np.int64], classes: int) -> tuple[float, float]:
+    """Accuracy on `test` of always naming the class most frequent in `train`, and cross-entropy of naming its shares.
+
+    Shares are those of ``counts + 1`` (Laplace), so that a class that `train` lacks costs something finite.
+    """
+    counts = np.bincount(train, minlength=classes)
+    logs = np.log((counts + 1) / (counts.sum() + classes))
+    return float(np.mean(test == counts.argmax())), float(-logs[test].mean())
+
+
+def _below(values: NDArray[np.generic], bound: int, name: str) -> None:
+    if values.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be whole numbers, got type {values.dtype}.")
+    if values.size and not 0 <= int(values.min()) <= int(values.max()) < bound:
+        raise ValueError(f"{name} must be between 0 and {bound - 1}, got {values.min()} to {values.max()}.")

@@ -1,0 +1,120 @@
+import inspect
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from signalprop.tasks import MAKERS, Kind, Split, Task, adding, copy_memory, make
+from signalprop.tasks.task import guess
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
+SMALL = {
+    "listops": {"train": 20, "validation": 5, "test": 5, "min_length": 5, "max_length": 30},
+    "digits": {"validation": 10},
+    "copy": {"train": 20, "validation": 5, "test": 5},
+    "adding": {"train": 20, "validation": 5, "test": 5},
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_task_serves_one_loop(name):
+    """What a training command needs, without knowing which task it is."""
+    task = make(name, **SMALL[name])
+    assert task.name == name
+    for part in task.parts.values():
+        assert part.inputs.shape[:2] == part.mask.shape == (len(part), task.steps)
+        numbers = part.inputs.ndim == 3
+        assert (task.features > 0) == numbers
+        assert part.inputs.dtype == (np.float32 if numbers else np.uint8)
+        assert part.targets.dtype == (np.float32 if task.kind is Kind.REGRESSION else np.int64)
+    assert task.baseline > 0
+    assert (task.chance is None) == (task.classes == 0)
+    assert task.shares.sum() == pytest.approx(1.0 if task.classes else 0.0)
+    assert 1 <= task.answers <= task.steps
+
+
+def test_unknown_name():
+    with pytest.raises(ValueError, match=r"task must be one of 'listops', .* got 'mnist'"):
+        make("mnist")
+
+
+def test_nothing_heavy_is_loaded():
+    code = "import sys, signalprop.tasks\nassert not {'torch', 'jax', 'sklearn', 'numba', 'pandas', 'scipy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_guess():
+    train, test = np.array([0, 0, 0, 1]), np.array([0, 1, 1, 2])
+    accuracy, loss = guess(train, test, 3)
+    assert accuracy == 0.25
+    assert loss == pytest.approx(-(np.log(4 / 7) + 2 * np.log(2 / 7) + np.log(1 / 7)) / 4)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_configurations_name_a_task_and_its_options(path):
+    settings = tomllib.loads(path.read_text())
+    assert set(settings) >= {"task", "model", "training"}
+    options = settings["task"]
+    inspect.signature(MAKERS[options.pop("name")]).bind(**options)
+    assert path.read_text().startswith("# Untested here: needs a GPU.")
+
+
+def test_there_are_configurations():
+    assert len(CONFIGS) >= 2
+
+
+def split(inputs, targets, lengths=None):
+    inputs, targets = np.asarray(inputs), np.asarray(targets)
+    return Split(inputs, targets, np.full(len(inputs), inputs.shape[1]) if lengths is None else np.asarray(lengths))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: split(np.zeros((2, 3, 4, 5)), [0, 0]),
+            r"inputs must be \(examples, steps\) .* got shape \(2, 3, 4, 5\)",
+        ),
+        (lambda: split(np.zeros((2, 3)), [0]), "one row an example, got 2, 1 and 2"),
+        (
+            lambda: split(np.zeros((2, 3)), [0, 0], [3, 4]),
+            "lengths must be between 1 and the number of steps, 3, got 3 to 4",
+        ),
+        (lambda: split(np.zeros((2, 3)), [0, 0], [0, 3]), "got 0 to 3"),
+    ],
+)
+def test_bad_splits(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+COPY, ADDING = copy_memory(4, train=3, test=3), adding(4, train=3, test=3)
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "message"),
+    [
+        (COPY, {"features": 1}, "either symbols or features as inputs, got symbols=10 and features=1"),
+        (COPY, {"symbols": 0}, "either symbols or features"),
+        (COPY, {"symbols": 9}, "inputs must be between 0 and 8, got 0 to 9"),
+        (COPY, {"classes": 8}, "targets must be between 0 and 7"),
+        (COPY, {"classes": 0}, "has classes unless it is a regression, got classes=0 and kind=tagging"),
+        (ADDING, {"classes": 2}, "has classes unless it is a regression"),
+        (COPY, {"kind": Kind.CLASSIFICATION}, r"targets of a classification must have shape \(3,\), got \(3, 24\)"),
+        (ADDING, {"features": 3}, r"inputs must have 3 features, got shape \(3, 4, 2\)"),
+        (COPY, {"test": copy_memory(5, train=1, test=3).test}, "the same number of steps, got 24 and 25"),
+        (
+            COPY,
+            {"train": split(np.zeros((3, 24)), np.zeros((3, 24), int))},
+            "inputs must be whole numbers, got type float64",
+        ),
+    ],
+)
+def test_bad_tasks(task, changes, message):
+    assert isinstance(task, Task)
+    with pytest.raises(ValueError, match=message):
+        replace(task, **changes)
