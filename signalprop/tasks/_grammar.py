@@ -23,6 +23,7 @@ FIRST_DIGIT, FIRST_OPERATOR, END_CODE = 1, 11, 15
 CLASSES = len(DIGITS)
 
 _CODES = {token: code for code, token in enumerate(VOCABULARY) if code != PAD}
+_DIGIT_VALUES = {digit: int(digit) for digit in DIGITS}
 _NO_PARENTHESES = str.maketrans("()", "  ")
 
 
@@ -198,7 +199,9 @@ def evaluate(expression: str) -> int:
     """
     stack: list[tuple[str, list[int]]] = [("", [])]
     for word in expression.translate(_NO_PARENTHESES).split():
-        if word in OPERATORS:
+        if word in _DIGIT_VALUES:
+            stack[-1][1].append(_DIGIT_VALUES[word])
+        elif word in OPERATORS:
             stack.append((word, []))
         elif word == END:
             operator, arguments = stack.pop()
@@ -207,8 +210,6 @@ def evaluate(expression: str) -> int:
             if not arguments:
                 raise ValueError(f"{operator} has no arguments.")
             stack[-1][1].append(_apply(operator, arguments))
-        elif word in DIGITS:
-            stack[-1][1].append(int(word))
         else:
             raise ValueError(f"unknown token {word!r}; tokens are {' '.join(_CODES)}.")
     if len(stack) > 1:

@@ -72,8 +72,7 @@ def generate(
 
     Notes
     -----
-    About 8 % of the trees fit into the published window; its 100,000 expressions take well under a minute of one core, and
-    200 MB.
+    About 8 % of the trees fit into the published window; its 100,000 expressions take about 20 s of one core, and 200 MB.
 
     Examples
     --------
@@ -130,7 +129,8 @@ def load(directory: str | os.PathLike[str], *, name: str = "basic", verify: bool
     name
         What the file names begin with.
     verify
-        Work out the value of each expression and compare it with its target; half a minute or so for the published files.
+        Work out the value of each expression and compare it with its target; a few times slower, a minute or so for the published
+        files.
 
     Returns
     -------
