@@ -13,12 +13,11 @@ from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import Field, as_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.budget import depth_budget, width_needed
-from signalprop.initialization.scale import MAX_HORIZON, MAX_WIDTH, SafeScale, safe_scale
+from signalprop.initialization.scale import EDGE_LAW_FROM, MAX_HORIZON, MAX_WIDTH, SafeScale, safe_scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SMALLEST_EDGE_WIDTH = 200
 _FADED = -math.log(one_draw_table.BOUND)
 _QUANTILES = (0.05, 0.5, 0.95)
 
@@ -158,7 +157,7 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
     steps = whole_number(horizon, "horizon", 1, MAX_HORIZON, "No Gaussian recurrence holds a signal that long.")
     exact = kind is Field.COMPLEX or steps <= MAX_ZONAL_K
     wanted = ["glorot", "quantile", *(["bounded", "minimax"] if exact else [])]
-    if width >= SMALLEST_EDGE_WIDTH and kind is not Field.QUATERNION:
+    if width < EDGE_LAW_FROM or kind is not Field.QUATERNION:
         wanted.append("edge")
     scales = {name: safe_scale(width, steps, kind, criterion=name) for name in wanted}
     levels = one_draw_table.log_energies(width, steps, kind)

@@ -91,6 +91,18 @@ def log_scales(n: int, horizon: int, field: Field, model: str) -> tuple[Floats, 
     return log_g, math.hypot(float(noise), float(doubt[AT_DEFAULT])) / (2.0 * horizon)
 
 
+def log_edge(n: int, field: Field, probability: float) -> float:
+    """Log of the `probability`-quantile of the spectral radius of W: minus the limit of the largest log g as T grows.
+
+    For widths inside the table whose rows reach the linear regime (n <= 1000 does); 0.01 <= probability <= 0.99.
+    """
+    far = 10**9
+    quantiles, _ = log_scales(n, far, field, "rnn")
+    normal = NormalDist()
+    scores = [normal.inv_cdf(level) for level in LEVELS]
+    return -float(np.interp(normal.inv_cdf(1.0 - probability), scores, quantiles))
+
+
 def log_energies(n: int, horizon: int, field: Field) -> Floats:
     """Quantiles (`LEVELS`) over draws of log(||W^T x||^2/||x||^2) at g = 1."""
     rows = table(field)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +8,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from signalprop import exact, lru_energy, rnn_energy, sample
+from signalprop.fields import as_field
+from signalprop.ginibre.dense import weights
 from signalprop.initialization import depth_budget, safe_scale, width_needed
+from signalprop.initialization.one_draw_table import table
 from signalprop.montecarlo.one_draw import scaled_path
 
 FIELDS = ["real", "complex", "quaternion"]
@@ -102,17 +106,41 @@ def test_glorot_and_the_worked_examples():
     assert math.expm1(safe_scale(4096, 64, criterion="glorot").peak[1]) == pytest.approx(0.05, abs=0.005)
 
 
-@pytest.mark.parametrize("n", [32, 128])
-@pytest.mark.parametrize("field", ["real", "complex"])
-def test_quantile_keeps_its_promise_on_fresh_dense_matrices(n, field):
-    horizon, count = 60, 4000
-    found = safe_scale(n, horizon, field, samples=4000, seed=1)
+@pytest.mark.parametrize(
+    ("n", "horizon", "field", "samples"),
+    [
+        (32, 60, "real", None),  # from the table
+        (32, 60, "complex", None),
+        (128, 60, "real", None),
+        (128, 60, "complex", 4000),  # drawn for the call
+        (512, 50, "real", None),
+        pytest.param(512, 200, "real", None, marks=pytest.mark.slow),
+        pytest.param(128, 2000, "real", None, marks=pytest.mark.slow),
+    ],
+)
+def test_quantile_keeps_its_promise_on_fresh_dense_matrices(n, horizon, field, samples):
+    count = 4000 if n < 512 else 1000
+    found = safe_scale(n, horizon, field, samples=samples, seed=1)
+    assert found.source == ("table" if samples is None else "samples")
     fresh = sample(n, horizon, field, samples=count, seed=99, method="dense").log_norms
     highest = scaled_path(2.0 * fresh, math.log(found.scale), "rnn").max(axis=1)
     share = np.mean(highest <= math.log(10.0))
-    # Both the scale and the share are estimates from 4000 draws: their binomial errors add.
-    assert abs(share - 0.95) < 3.5 * math.sqrt(2 * 0.95 * 0.05 / count)
+    # Both the scale and the share are estimates: the binomial errors of the fresh draws and of those behind the scale add.
+    behind = samples or int(table(as_field(field)).draws[np.searchsorted(table(as_field(field)).n, n)])
+    assert abs(share - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 * (1 / count + 1 / behind))
     assert found.interval[0] <= found.scale <= found.interval[1]
+
+
+@pytest.mark.parametrize("bound", [10.0, 4.0])
+def test_exploding_share_is_that_of_fresh_dense_matrices(bound):
+    n, horizon, count = 100, 40, 4000
+    fresh = 2.0 * sample(n, horizon, "real", samples=count, seed=5, method="dense").log_norms
+    for scale in (0.97, 1.0, 1.03):
+        found = replace(safe_scale(n, horizon, criterion="glorot"), scale=scale)
+        low, high = found.exploding_share(bound)
+        share = np.mean(scaled_path(fresh, math.log(scale), "rnn").max(axis=1) > math.log(bound))
+        error = math.sqrt(share * (1 - share) * (1 / count + 1 / 2000))
+        assert low - 3.5 * error <= share <= high + 3.5 * error
 
 
 def test_interval_of_the_quantile_covers():
@@ -126,22 +154,33 @@ def test_interval_of_the_quantile_covers():
 
 
 def test_edge_has_the_published_location_and_spread():
-    # Location 1 + sqrt(gamma/4n) = 1.019 at n = 512; the quantile of the real Gumbel law is exp(-e^{-x}/2).
-    gamma = math.log(512 / (2 * math.pi)) - 2 * math.log(math.log(512))
-    assert 1 + math.sqrt(gamma / 2048) == pytest.approx(1.019, abs=5e-4)
-    at_zero = math.exp(-0.5)
-    assert 1 / safe_scale(512, 10, criterion="edge", quantile=at_zero).scale == pytest.approx(1.019, abs=5e-4)
-    assert safe_scale(512, 10, "complex", criterion="edge").scale < safe_scale(512, 10, "real", criterion="edge").scale
+    # Real and complex Gumbel laws at their own points of reference, exp(-1/2) and exp(-1): location 1 + sqrt(gamma/4n).
+    gamma = math.log(2000 / (2 * math.pi)) - 2 * math.log(math.log(2000))
+    for field, share in (("real", 0.5), ("complex", 1.0)):
+        at_zero = safe_scale(2000, 10, field, criterion="edge", quantile=math.exp(-share))
+        assert 1 / at_zero.scale == pytest.approx(1 + math.sqrt(gamma / 8000))
+        at_one = safe_scale(2000, 10, field, criterion="edge", quantile=math.exp(-share * math.exp(-1)))
+        assert 1 / at_one.scale - 1 / at_zero.scale == pytest.approx(1 / math.sqrt(8000 * gamma))
+
+
+@pytest.mark.parametrize(("n", "field"), [(1, "real"), (12, "complex"), (60, "real"), (200, "real"), (200, "complex")])
+def test_edge_below_the_law_is_that_of_sampled_spectral_radii(n, field):
+    count = 2000 if n < 100 else 300
+    radii = np.array(
+        [np.abs(np.linalg.eigvals(w)).max() for w in weights(n, as_field(field), count, np.random.default_rng(0))]
+    )
+    for quantile in (0.5, 0.9):
+        found = safe_scale(n, 10, field, criterion="edge", quantile=quantile)
+        assert found.source == "table"
+        share = np.mean(found.scale * radii <= 1.0)
+        assert abs(share - quantile) < 4.0 * math.sqrt(quantile * (1 - quantile) * (1 / count + 1 / 1000))
 
 
 @pytest.mark.slow
 def test_edge_against_sampled_spectral_radii():
     # Convergence in n is logarithmic: the share inside is right to a few per cent only.
-    from signalprop.fields import Field
-    from signalprop.ginibre.dense import weights
-
-    g = safe_scale(800, 10, criterion="edge", quantile=0.9).scale
-    radii = [np.abs(np.linalg.eigvals(w)).max() for w in weights(800, Field.REAL, 60, np.random.default_rng(0))]
+    g = safe_scale(1000, 10, criterion="edge", quantile=0.9).scale
+    radii = [np.abs(np.linalg.eigvals(w)).max() for w in weights(1000, as_field("real"), 60, np.random.default_rng(0))]
     assert 0.8 <= np.mean(g * np.array(radii) <= 1.0) <= 1.0
 
 
@@ -182,8 +221,8 @@ def test_budget_and_width_are_inverse():
         (lambda: safe_scale(10, 5, quantile=1.0), r"quantile must lie strictly between 0 and 1, got 1\.0"),
         (lambda: safe_scale(10, 5, bound=1.0), r"bound must be above 1, the energy at the start, got 1\.0"),
         (lambda: safe_scale(10, 5, quantile=0.999, samples=50), "50 samples do not reach the quantile 0.999"),
-        (lambda: safe_scale(100, 5, criterion="edge"), "needs n >= 200, got 100"),
-        (lambda: safe_scale(512, 5, "quaternion", criterion="edge"), "known for real and complex weights"),
+        (lambda: safe_scale(100, 5, criterion="edge", quantile=0.999), "knows quantiles from 0.01 to 0.99, got 0.999"),
+        (lambda: safe_scale(2000, 5, "quaternion", criterion="edge"), "known for real and complex weights"),
         (lambda: depth_budget(0), "n must be at least 1"),
         (lambda: depth_budget(10**12), "lies beyond 20000 steps"),
         (lambda: depth_budget(10, model="x"), "model must be one of"),
