@@ -321,7 +321,9 @@ def verify(
 def reproduce(
     directory: Annotated[str, typer.Option("--directory", help="Where to write the figures.")] = "figures",
     quick: Annotated[bool, typer.Option("--quick", help="A look: few draws, under a minute.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Ten times the draws.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Ten times the draws, and in a checkout the figure of trainings.")
+    ] = False,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -333,16 +335,16 @@ def reproduce(
         if quick and full:
             raise ValueError("--quick and --full exclude each other; give one of them.")
         from signalprop._checks import whole_number
-        from signalprop.figures.reproduce import FIGURES
+        from signalprop.figures.reproduce import figures_of
         from signalprop.figures.reproduce import reproduce as write
 
         whole_number(seed, "seed", 0)
         quality = "quick" if quick else "full" if full else "default"
+        names = figures_of(quality)
         with bar("drawing") as report:
 
             def progress(name: str, share: float) -> None:
-                position = FIGURES.index(name)
-                report((position + share) / len(FIGURES), f"drawing {name}")
+                report((names.index(name) + share) / len(names), f"drawing {name}")
 
             paths = write(directory, quality, seed=seed, progress=progress)
     if as_json:

@@ -16,6 +16,7 @@ from signalprop._provenance import provenance
 from signalprop.fields import one_of
 
 FIGURES = ("critical_rnn", "critical_lru", "activations", "regime_map", "law_errors", "scale_512")
+FULL_FIGURES = ("training",)
 QUALITIES = ("quick", "default", "full")
 
 
@@ -33,7 +34,8 @@ def reproduce(
     directory
         Where to write; made if missing. For each figure ``NAME.png``, ``.svg``, ``.csv`` and ``.json`` are replaced.
     quality
-        ``"quick"`` (a look, under a minute), ``"default"`` (about two minutes on two cores) or ``"full"``.
+        ``"quick"`` (a look, under a minute), ``"default"`` (about two minutes on two cores) or ``"full"``, which adds the figure
+        of trainings where the results it is drawn from are there: in a checkout, not in an installed package.
     seed
         Root seed of all draws.
     progress
@@ -49,7 +51,7 @@ def reproduce(
     target.mkdir(parents=True, exist_ok=True)
     written = []
     with _drawing():
-        for name in FIGURES:
+        for name in figures_of(quality):
             module = import_module(f"signalprop.figures.{name}")
             size = module.SIZES[quality]
 
@@ -71,10 +73,21 @@ def reproduce(
                 "columns": module.COLUMNS,
                 **provenance(),
             }
+            if hasattr(module, "origin"):
+                about["trainings"] = module.origin()
             (target / f"{name}.json").write_text(json.dumps(about, indent=2) + "\n")
             written.append(target / f"{name}.png")
             report(1.0)
     return written
+
+
+def figures_of(quality: str) -> tuple[str, ...]:
+    """Names of the figures that a quality draws, in order."""
+    if one_of(quality, QUALITIES, "quality") != "full":
+        return FIGURES
+    from signalprop.figures.training import RESULTS
+
+    return FIGURES + FULL_FIGURES if RESULTS.exists() else FIGURES
 
 
 @contextmanager
