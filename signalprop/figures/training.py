@@ -57,13 +57,13 @@ EXPLODES = 1e6
 FLOOR, CEILING = -40.0, 40.0  # float32 ends near 1e-38 and 3e38
 # Start: label, colour (Okabe-Ito), marker.
 STYLES = {
-    "orthogonal": ("Haar orthogonal", "#000000", "o"),
-    "glorot": ("Glorot, g = 1", "#D55E00", "^"),
-    "edge": ("spectral edge", "#E69F00", "s"),
-    "quantile": ("quantile", "#009E73", "D"),
-    "minimax": ("minimax", "#56B4E9", "P"),
-    "bounded": ("bounded", "#0072B2", "X"),
-    "half": ("half-Glorot, g = 0.5", "#CC79A7", "v"),
+    "orthogonal": ("Haar orthogonal: keeps norms", "#000000", "o"),
+    "glorot": ("Glorot: g = 1", "#D55E00", "^"),
+    "edge": ("edge: 95 % of draws have\nspectral radius below 1", "#E69F00", "s"),
+    "quantile": ("quantile: 95 % of draws keep\nenergy below 10 times", "#009E73", "D"),
+    "minimax": ("minimax: average energy\nnearest to 1", "#56B4E9", "P"),
+    "bounded": ("bounded: average energy\nat most 1.1", "#0072B2", "X"),
+    "half": ("half-Glorot: g = 0.5", "#CC79A7", "v"),
 }
 
 
@@ -179,15 +179,15 @@ def draw(frame: pd.DataFrame) -> Figure:
     )
     panels[1, 1].text(1.01, -math.log10(EXPLODES), "vanishes ↓", transform=panels[1, 1].get_yaxis_transform(), va="top")
     seeds, steps = frame["seeds"].min(), frame["steps"].iloc[0]
-    figure.suptitle(f"One linear recurrence of width {n}, seven initial W, the same {steps} training steps")
+    figure.suptitle(f"A linear recurrence of width n = {n} trained from seven initial W, {steps} steps of Adam each")
     entries = [
         *(
             Line2D([], [], color=colour, marker=marker, linewidth=0.9, label=label)
             for label, colour, marker in STYLES.values()
         ),
-        Line2D([], [], color="0.35", linewidth=1.1, linestyle=(0, (4, 2)), label="a guess"),
-        Line2D([], [], linestyle="", label=f"above: mean of {seeds} seeds,\n95 % t interval"),
-        Line2D([], [], linestyle="", label="below: median and range"),
+        Line2D([], [], color="0.35", linewidth=1.1, linestyle=(0, (4, 2)), label="accuracy of a guess"),
+        Line2D([], [], linestyle="", label=f"above: mean of {seeds} seeds\nwith its 95 % t interval"),
+        Line2D([], [], linestyle="", label="below: median and range\nof the seeds, first step"),
     ]
     figure.legend(handles=entries, loc="outside right center", title="initial W")
     return figure
