@@ -105,14 +105,14 @@ def test_copy_asks_for_the_symbols_that_were_shown():
 
 @pytest.mark.parametrize("start", starts.STARTS)
 def test_a_start_has_its_scale(start):
-    n, horizon = 256, 60
+    n, horizon = 64, 60
     W = starts.weights(start, n, horizon, torch.Generator().manual_seed(5)).double()
     g = starts.scale(start, n, horizon)
     if start == "orthogonal":
         torch.testing.assert_close(W @ W.T, torch.eye(n, dtype=torch.float64), atol=1e-5, rtol=0.0)
     # n^2 E w^2 = n g^2; the sum of n^2 Gaussian squares has relative standard deviation sqrt(2)/n.
     assert float(W.square().sum()) / n == pytest.approx(g**2, rel=4.0 * math.sqrt(2.0) / n)
-    if start in ("edge", "quantile", "minimax", "bounded"):
+    if start in ("quantile", "minimax", "bounded"):
         assert g == safe_scale(n, horizon, criterion=start).scale
 
 
@@ -129,6 +129,10 @@ def test_sampled_edge_bounds_the_radius_of_most_fresh_draws():
     radii = [np.abs(np.linalg.eigvals(rng.standard_normal((n, n)) / math.sqrt(n))).max() for _ in range(400)]
     # The share below is binomial around 0.95, and the edge itself is estimated from as many draws.
     assert abs(np.mean(g * np.array(radii) <= 1.0) - 0.95) < 3.5 * math.sqrt(2 * 0.95 * 0.05 / 400)
+
+
+def test_edge_of_wide_weights_is_that_of_the_package():
+    assert starts.scale("edge", 1000, 100) == safe_scale(1000, 100, criterion="edge").scale
 
 
 def test_haar_orthogonal_has_uniform_signs():
