@@ -5,21 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from benchmarks.initialization import __main__ as command
+from benchmarks.initialization import design as designs
+from benchmarks.initialization import starts
+from benchmarks.initialization.design import Design, best_rate, run
+from benchmarks.initialization.recurrence import impulse_responses, last_states
+from benchmarks.initialization.results import Results
+from benchmarks.initialization.table import markdown
+from benchmarks.initialization.tasks import TASKS, digits
+from benchmarks.initialization.training import OUTCOMES, RATES, Cell, start_parameters, train
 from signalprop import safe_scale
-
-torch = pytest.importorskip("torch")
-
-from benchmarks.initialization import __main__ as command  # noqa: E402
-from benchmarks.initialization import design as designs  # noqa: E402
-from benchmarks.initialization import starts  # noqa: E402
-from benchmarks.initialization.design import Design, best_rate, run  # noqa: E402
-from benchmarks.initialization.recurrence import impulse_responses, last_states  # noqa: E402
-from benchmarks.initialization.results import Results  # noqa: E402
-from benchmarks.initialization.table import markdown  # noqa: E402
-from benchmarks.initialization.tasks import TASKS, digits  # noqa: E402
-from benchmarks.initialization.training import OUTCOMES, RATES, Cell, start_parameters, train  # noqa: E402
-from signalprop.figures.training import summary  # noqa: E402
+from signalprop.figures.training import summary
 
 CELL = Cell(n=24, task="copy", horizon=40, start="orthogonal", role="report", learning_rate=1e-3, seed=0, steps=30)
 
@@ -66,7 +64,6 @@ def test_a_horizon_too_short_for_the_task_is_refused():
 
 
 def test_digits_are_whole_images_with_their_labels():
-    pytest.importorskip("sklearn")
     from sklearn.datasets import load_digits
 
     task = TASKS["digits"]
