@@ -53,7 +53,7 @@ def linear_scan(coefficients: Tensor, inputs: Tensor, initial: Tensor | None = N
     """
     a, x, y_0, wanted = _prepared(coefficients, inputs, initial, pairs=False)
     y: Tensor
-    if x.device.type != "cpu":
+    if not _has_compiled_loop(x):
         y = _log_depth(a, x, y_0)
     elif x.is_complex():
         y = torch.view_as_complex(
@@ -106,7 +106,7 @@ def rotation_scan(decay: Tensor, angle: Tensor, inputs: Tensor, initial: Tensor 
     rotation = torch.stack([decay * angle.cos(), decay * angle.sin()], -1)
     a, x, y_0, wanted = _prepared(rotation, inputs, initial, pairs=True)
     y: Tensor
-    if x.device.type == "cpu":
+    if _has_compiled_loop(x):
         y = _scan_operator.scan(a, x, y_0)
     else:
         y = torch.view_as_real(_log_depth(*(torch.view_as_complex(each.contiguous()) for each in (a, x, y_0))))
@@ -141,6 +141,10 @@ def log_depth_scan(coefficients: Tensor, inputs: Tensor, initial: Tensor | None 
     """
     a, x, y_0, wanted = _prepared(coefficients, inputs, initial, pairs=False)
     return _log_depth(a, x, y_0).to(wanted)
+
+
+def _has_compiled_loop(x: Tensor) -> bool:
+    return x.device.type == "cpu"
 
 
 def _log_depth(a: Tensor, x: Tensor, initial: Tensor) -> Tensor:

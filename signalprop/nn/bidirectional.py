@@ -1,0 +1,45 @@
+"""Two recurrences over one sequence, one from each end."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Bidirectional"]
+
+
+class Bidirectional(nn.Module):
+    """y = F(u) + R(B(R(u))): both layers read the inputs u, the second one in reverse (R turns time around).
+
+    Parameters
+    ----------
+    ahead, back
+        Two recurrences of the same d_model. One term D u_t is enough: give one of them ``feedthrough=False``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from signalprop.nn import LRU
+    >>> layer = Bidirectional(LRU(8, 32), LRU(8, 32, feedthrough=False))
+    >>> layer(torch.randn(2, 50, 8), lengths=torch.tensor([50, 20])).shape
+    torch.Size([2, 50, 8])
+    """
+
+    def __init__(self, ahead: nn.Module, back: nn.Module) -> None:
+        super().__init__()
+        self.ahead, self.back = ahead, back
+
+    def forward(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Outputs (batch, time, d_model); with `lengths` (batch,) each sequence is turned around within its own length."""
+        outputs: Tensor = self.ahead(inputs) + reverse(self.back(reverse(inputs, lengths)), lengths)
+        return outputs
+
+
+def reverse(sequence: Tensor, lengths: Tensor | None = None) -> Tensor:
+    """Turn time around, the first ``lengths[b]`` steps of each sequence if these are given; its own inverse."""
+    if lengths is None:
+        return sequence.flip(1)
+    steps = torch.arange(sequence.shape[1], device=sequence.device)
+    last = lengths.to(sequence.device)[:, None] - 1
+    order = torch.where(steps <= last, last - steps, steps)
+    return sequence.gather(1, order[..., None].expand_as(sequence))

@@ -1,0 +1,126 @@
+"""The linear recurrent unit: a diagonal complex recurrence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from signalprop.fields import one_of
+from signalprop.nn.recurrence import PlaneRecurrence, System
+
+__all__ = ["LRU"]
+
+
+class LRU(PlaneRecurrence):
+    r"""The diagonal linear recurrent unit of Orvieto et al.: x_t = lambda x_{t-1} + gamma (B u_t), y_t = Re(C x_t) + D u_t.
+
+    lambda_i = exp(-exp(nu_i) + i exp(theta_i)), one complex number per state. At the start |lambda|^2 is uniform in
+    [r_min^2, r_max^2] and the phase in [0, max_phase]; E|b_ij|^2 = 1/d_model; C has parts of variance 1/d_state, D is standard
+    normal. (`signalprop.lru_energy` is about another recurrence of this name, with one dense random matrix.)
+
+    Parameters
+    ----------
+    d_model
+        Size of inputs and outputs.
+    d_state
+        Number of complex numbers in the state.
+    r_min, r_max
+        Bounds of |lambda| at the start, 0 <= r_min <= r_max <= 1.
+    max_phase
+        Largest phase at the start, 0 < max_phase <= 2 pi.
+    normalizer
+        ``"recomputed"``: gamma_i = sqrt(1 - |lambda_i|^2) of the weights of the moment, differentiated like them.
+        ``"learned"``: that value at the start, then a parameter of its own, ``gamma_log`` (the authors' code).
+    **options
+        ``feedthrough``, ``check_finite``, ``device``, ``dtype`` of `Recurrence`.
+
+    Raises
+    ------
+    ValueError
+        A size below one, radii or a phase out of range, an unknown normalizer.
+
+    Notes
+    -----
+    For white inputs of unit variance E||x_t||^2 = sum_i gamma_i^2 (B B*)_ii (1 - |lambda_i|^{2t})/(1 - |lambda_i|^2). (P)
+    The phase exp(theta) is not held below 2 pi in training. 1 - |lambda|^2 is computed as -expm1(-2 exp(nu)), without
+    cancellation. arXiv:2303.06349.
+
+    Examples
+    --------
+    >>> import torch
+    >>> layer = LRU(8, 32, r_min=0.9, r_max=0.999)
+    >>> layer(torch.randn(4, 100, 8)).shape
+    torch.Size([4, 100, 8])
+    >>> y, state = layer.step(torch.randn(4, 8), layer.initial_state(4))
+    >>> y.shape
+    torch.Size([4, 8])
+    """
+
+    dynamics: ClassVar[tuple[str, ...]] = ("nu", "theta", "gamma_log")
+
+    def __init__(
+        self,
+        d_model: int,
+        d_state: int,
+        *,
+        r_min: float = 0.0,
+        r_max: float = 1.0,
+        max_phase: float = 2 * math.pi,
+        normalizer: str = "recomputed",
+        **options: Any,
+    ) -> None:
+        super().__init__(d_model, d_state, **options)
+        if not 0.0 <= r_min <= r_max <= 1.0:
+            raise ValueError(
+                f"the radii must satisfy 0 <= r_min <= r_max <= 1, got r_min={r_min!r} and r_max={r_max!r}."
+            )
+        check_phase(max_phase)
+        self.r_min, self.r_max, self.max_phase = r_min, r_max, max_phase
+        self.normalizer = one_of(normalizer, ("recomputed", "learned"), "normalizer")
+        self.gamma_log: nn.Parameter | None
+        self.nu = self._empty(self.d_state)
+        self.theta = self._empty(self.d_state)
+        self.B = self._empty(self.d_state, 2, self.d_model)
+        self.C = self._empty(self.d_model, self.d_state, 2)
+        self.register_parameter("gamma_log", self._empty(self.d_state) if normalizer == "learned" else None)
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw all parameters again."""
+        # In float64, and never quite 0 or 1: the logarithms stay finite.
+        u, v = torch.rand(2, self.d_state, dtype=torch.float64).clamp_(1e-15, 1.0 - 1e-15)
+        self.nu.copy_((-0.5 * (self.r_min**2 + u * (self.r_max**2 - self.r_min**2)).log()).log())
+        self.theta.copy_((v * self.max_phase).log())
+        nn.init.normal_(self.B, std=math.sqrt(0.5 / self.d_model))
+        nn.init.normal_(self.C, std=math.sqrt(1.0 / self.d_state))
+        if self.D is not None:
+            nn.init.normal_(self.D)
+        if self.gamma_log is not None:
+            self.gamma_log.copy_(power_lost(self.nu).log() / 2)
+
+    def _system(self, dtype: torch.dtype) -> System:
+        nu, theta = self.nu.to(dtype), self.theta.to(dtype)
+        gamma = self.gamma_log.to(dtype).exp() if self.gamma_log is not None else power_lost(nu).sqrt()
+        enter = (gamma[:, None, None] * self.B.to(dtype)).flatten(0, 1)
+        real_part = torch.tensor([1.0, -1.0], dtype=dtype, device=nu.device)  # Re(c x) = Re c Re x - Im c Im x
+        leave = (self.C.to(dtype) * real_part).flatten(1)
+        return System(((-nu.exp()).exp(), theta.exp()), enter, leave, None)
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows in the brackets."""
+        return f"{super().extra_repr()}, normalizer={self.normalizer!r}"
+
+
+def power_lost(nu: Tensor) -> Tensor:
+    """1 - r^2 for r = exp(-exp(nu)), without cancellation near r = 1."""
+    return -torch.expm1(-2.0 * nu.exp())
+
+
+def check_phase(max_phase: float) -> None:
+    """Raise unless 0 < `max_phase` <= 2 pi."""
+    if not 0.0 < max_phase <= 2 * math.pi * (1 + 1e-6):
+        raise ValueError(f"max_phase must lie in (0, 2 pi], got {max_phase!r}.")

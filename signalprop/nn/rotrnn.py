@@ -1,0 +1,132 @@
+"""The rotational recurrent network: heads that shrink by one factor and turn in planes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from signalprop._checks import whole_number
+from signalprop.nn.lru import check_phase, power_lost
+from signalprop.nn.recurrence import PlaneRecurrence, System
+
+__all__ = ["RotRNN"]
+
+
+class RotRNN(PlaneRecurrence):
+    r"""The RotRNN of Biegun et al.: in each head x_t = gamma P Theta P^T x_{t-1} + xi B u_t; y_t = C x_t + D u_t.
+
+    P = expm(M - M^T) is orthogonal, Theta turns N/2 planes by angles theta (and leaves one direction alone if N is odd),
+    gamma = exp(-exp(g)) is one number per head, xi = sqrt((1 - gamma^2)/tr(B B^T)) is computed from the weights of the moment
+    and differentiated like them. At the start g is uniform between its values at gamma_min and gamma_max, theta in
+    [0, max_phase], the entries of M are standard normal, C has variance 1/heads, D is standard normal.
+
+    Parameters
+    ----------
+    d_model
+        Size of inputs and outputs.
+    d_state
+        Size of the real state, all heads together.
+    heads
+        Number of heads H; must divide `d_state`.
+    gamma_min, gamma_max
+        Bounds of gamma at the start, 0 < gamma_min <= gamma_max < 1.
+    max_phase
+        Largest angle at the start, 0 < max_phase <= 2 pi.
+    first_step_rule
+        Whether the first state of a sequence is B u_1/sqrt(tr(B B^T)), without the factor sqrt(1 - gamma^2).
+    **options
+        ``feedthrough``, ``check_finite``, ``device``, ``dtype`` of `Recurrence`.
+
+    Raises
+    ------
+    ValueError
+        A size below one, heads that do not divide d_state, gamma or a phase out of range.
+
+    Notes
+    -----
+    For white inputs of unit variance each head has E||x_t||^2 = 1 - gamma^{2t}, and 1 at every t with the first-step rule (P);
+    H heads have the sum. Inputs that are correlated in time break this, the more the smaller the angles. The
+    state is kept in the coordinates P^T x, in which A is made of planes; for odd N each head carries one zero in addition.
+    1 - gamma^2 is computed as -expm1(-2 exp(g)), without cancellation. arXiv:2407.07239.
+
+    Examples
+    --------
+    >>> import torch
+    >>> layer = RotRNN(8, 32, heads=4, first_step_rule=True)
+    >>> layer(torch.randn(4, 100, 8)).shape
+    torch.Size([4, 100, 8])
+    >>> layer.state_energy(torch.randn(4, 100, 8)).shape
+    torch.Size([100])
+    """
+
+    dynamics: ClassVar[tuple[str, ...]] = ("g", "theta", "M")
+
+    def __init__(
+        self,
+        d_model: int,
+        d_state: int,
+        *,
+        heads: int = 1,
+        gamma_min: float = 0.9,
+        gamma_max: float = 0.999,
+        max_phase: float = 2 * math.pi,
+        first_step_rule: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(d_model, d_state, **options)
+        self.heads = whole_number(heads, "heads", 1)
+        if self.d_state % self.heads:
+            raise ValueError(
+                f"d_state must be divisible by the number of heads, got d_state={d_state} and heads={heads}."
+            )
+        if not 0.0 < gamma_min <= gamma_max < 1.0:
+            raise ValueError(
+                "gamma must satisfy 0 < gamma_min <= gamma_max < 1, "
+                f"got gamma_min={gamma_min!r} and gamma_max={gamma_max!r}."
+            )
+        check_phase(max_phase)
+        self.gamma_min, self.gamma_max, self.max_phase = gamma_min, gamma_max, max_phase
+        self.first_step_rule = first_step_rule
+        size = self.d_state // self.heads
+        self.g = self._empty(self.heads)
+        self.theta = self._empty(self.heads, size // 2)
+        self.M = self._empty(self.heads, size, size)
+        self.B = self._empty(self.heads, size, self.d_model)
+        self.C = self._empty(self.d_model, self.d_state)
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw all parameters again."""
+        nn.init.uniform_(self.g, math.log(-math.log(self.gamma_max)), math.log(-math.log(self.gamma_min)))
+        if self.theta.numel():
+            nn.init.uniform_(self.theta, 0.0, self.max_phase)
+        nn.init.normal_(self.M)
+        nn.init.normal_(self.B, std=math.sqrt(1.0 / self.d_model))
+        nn.init.normal_(self.C, std=math.sqrt(1.0 / self.heads))
+        if self.D is not None:
+            nn.init.normal_(self.D)
+
+    def _system(self, dtype: torch.dtype) -> System:
+        g, theta, m, b = (each.to(dtype) for each in (self.g, self.theta, self.M, self.B))
+        size = m.shape[-1]
+        odd = size % 2
+        p = functional.pad(
+            torch.linalg.matrix_exp(m - m.mT), (0, odd)
+        )  # a fixed direction is a plane with one empty side
+        lost = power_lost(g).sqrt()
+        xi = lost / torch.linalg.vector_norm(b, dim=(1, 2))
+        enter = (xi[:, None, None] * (p.mT @ b)).flatten(0, 1)
+        leave = torch.einsum("dhi,hij->dhj", self.C.to(dtype).reshape(-1, self.heads, size), p).flatten(1)
+        planes = theta.shape[1] + odd
+        transition = ((-g.exp()).exp().repeat_interleave(planes), functional.pad(theta, (0, odd)).flatten())
+        first = lost.reciprocal().repeat_interleave(2 * planes) if self.first_step_rule else None
+        return System(transition, enter, leave, first)
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows in the brackets."""
+        return f"{super().extra_repr()}, heads={self.heads}"
