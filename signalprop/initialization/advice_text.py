@@ -176,6 +176,7 @@ def _glorot_std(advice: Advice) -> float:
 
 def _norm_preserving(advice: Advice) -> list[str]:
     n = advice.n
+    near, far = _modulus(advice.horizon), _modulus(10 * advice.horizon)
     if advice.field is Field.COMPLEX:
         return [
             "  Unitary W keeps the energy at exactly 1 at every step.",
@@ -187,12 +188,19 @@ def _norm_preserving(advice: Advice) -> list[str]:
         "    PyTorch   torch.nn.init.orthogonal_(rnn.weight_hh_l0)",
         f"    JAX       W = jax.nn.initializers.orthogonal()(key, ({n}, {n}))",
         *_wrap(
-            "Where training may pull it away from orthogonal, use a layer whose parametrisation holds the "
-            "moduli just below one: "
-            "RotRNN (rotations times a decay) or LRU (a complex diagonal).",
+            "Training may pull it away from orthogonal. These PyTorch layers keep all moduli below one by construction, "
+            f"started here for a memory of about {advice.horizon} steps:",
             "  ",
         ),
+        f"    RotRNN    signalprop.nn.RotRNN(d_model, {n}, gamma_min={near}, gamma_max={far})",
+        f"    LRU       signalprop.nn.LRU(d_model, {n}, r_min={near}, r_max={far})",
     ]
+
+
+def _modulus(horizon: int) -> str:
+    """The modulus that keeps 1/e of the energy over the horizon, in as many digits as it needs."""
+    away = -math.expm1(-0.5 / horizon)
+    return f"{1.0 - away:.{1 - math.floor(math.log10(away))}f}"
 
 
 def _trained() -> list[str]:
