@@ -6,7 +6,7 @@ import math
 
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
-from signalprop._search import first_true
+from signalprop._search import first_true, first_true_near
 from signalprop.fields import Field, as_field, one_of
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.mean_path import log_mean
@@ -70,7 +70,12 @@ def depth_budget(
     def grown(k: int) -> bool:
         return k > limit or log_mean(width, k, kind, model) > allowed
 
-    budget = first_true(grown, 1) - 1  # E(1) = 1 always
+    if kind is Field.COMPLEX:
+        budget = first_true(grown, 1) - 1  # E(1) = 1 always
+    else:  # near that of complex weights, for quaternions of twice the width: an evaluation costs O(k^2) here
+        like = width if kind is Field.REAL else min(2 * width, LARGEST_WIDTH)
+        guess = first_true(lambda k: log_mean(like, k, Field.COMPLEX, model) > allowed, 1)
+        budget = first_true_near(grown, 1, min(guess, limit)) - 1
     if budget == limit:
         raise ValueError(
             f"the budget of {kind.value} weights at n={width} lies beyond {limit} steps, where exact energies end; "

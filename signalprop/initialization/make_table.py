@@ -38,6 +38,7 @@ WIDEST_IN_USE = 12_288
 # Multiply-adds that a row may cost: they decide its draws, then its reach. Real weights are what most people use.
 BUDGETS = {Field.REAL: 7.3e11, Field.COMPLEX: 1.2e11, Field.QUATERNION: 7e10}
 MOST_DRAWS = 4_000
+FAR_DRAWS = 1_000
 FEWEST_DRAWS = 500
 
 
@@ -46,7 +47,7 @@ def row_size(n: int, field: Field) -> tuple[int, int]:
     for reach in HORIZONS[::-1]:
         longest, most = int(reach), MOST_DRAWS
         if n > WIDEST_IN_USE:
-            longest, most = min(longest, FAR_REACH), 1_000
+            longest, most = min(longest, FAR_REACH), FAR_DRAWS
         draws = min(most, int(BUDGETS[field] / _work(n, longest, field)))
         if draws >= FEWEST_DRAWS:
             return draws, longest
