@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         regimes,
         symbolic,
         tasks,
+        recurrences,
         verify,
         wick,
     )
@@ -49,6 +50,7 @@ _MODULES = (
     "initialization",
     "moments",
     "precise",
+    "recurrences",
     "regimes",
     "symbolic",
     "tasks",
@@ -69,6 +71,7 @@ __all__ = [
     "lru_energy",
     "moments",
     "precise",
+    "recurrences",
     "regimes",
     "rnn_energy",
     "safe_scale",

@@ -37,3 +37,8 @@ def z_of_share_within(log_energies, bound, share):
     within = np.mean(np.max(log_energies, axis=1) <= np.log(bound))
     # 2000 draws behind the scale (the default of safe_scale).
     return (within - share) / np.sqrt(share * (1 - share) * (1 / count + 1 / 2000))
+
+
+def z_bound(count):
+    """What the largest of `count` standard normal scores passes with a probability of at most one in a million."""
+    return stats.norm.isf(0.5e-6 / count)

@@ -1,0 +1,208 @@
+"""Mean energies over the initial law of a layer: in closed form, or by quadrature or draws with an error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from signalprop._checks import whole_number
+from signalprop.fields import one_of
+from signalprop.recurrences.lru_layer import squared_radii
+from signalprop.recurrences.lti import MAX_HORIZON, LinearRecurrence, checked_correlation
+from signalprop.recurrences.power_sums import Floats, checked_phase, geometric_sum
+from signalprop.recurrences.rotrnn_layer import GAMMA_RANGE, gamma_rates
+from signalprop.recurrences.state_space import DT_RANGE, hippo_normal_modes, log_range, s4, s4d_lin
+
+STATE_SPACES = ("s4", "s4d_lin", "s5")
+
+
+class Average(NamedTuple):
+    """A mean over the initial law, step by step, and its error: 0 for a closed form, else an estimate."""
+
+    energy: Floats
+    error: Floats
+
+
+def lru_average(horizon: int, *, r_min: float = 0.0, r_max: float = 1.0, normalized: bool = True) -> Average:
+    r"""Mean energy of one unit of the diagonal LRU over its ring, white inputs of unit energy ((B R B*)_ii = 1).
+
+    With s = \|lambda\|^2 uniform in [a, b] = [r_min^2, r_max^2] and E s^k = (b^{k+1} - a^{k+1})/((k+1)(b-a)):
+
+    .. math:: E\sum_{k<t}s^k = \sum_{k<t}E s^k,\qquad E(1-s^t) = 1 - E s^t
+
+    without and with the normaliser. Status P, no error.
+
+    Raises
+    ------
+    ValueError
+        Radii out of range.
+
+    Examples
+    --------
+    >>> lru_average(2, normalized=False).energy                  # 0, 1, 1 + 1/2
+    array([0. , 1. , 1.5])
+    """
+    low, high = squared_radii(r_min, r_max)
+    powers = np.arange(1.0, whole_number(horizon, "horizon", 0, MAX_HORIZON) + 2.0)  # k + 1
+    if low == high:
+        moments = high ** (powers - 1.0)
+    else:
+        shrink = math.log(low / high) if low else -math.inf
+        moments = high**powers * -np.expm1(powers * shrink) / (powers * (high - low))
+    energy = 1.0 - moments if normalized else np.concatenate([[0.0], np.cumsum(moments[:-1])])
+    return Average(energy, np.zeros_like(energy))
+
+
+def lru_average_limit(r_min: float, r_max: float) -> float:
+    r"""Limit of the mean energy of one unit without the normaliser.
+
+    .. math:: \frac{1}{b-a}\log\frac{1-a}{1-b},\qquad a = r_{min}^2,\; b = r_{max}^2
+
+    Status P. With the normaliser the limit is 1.
+
+    Raises
+    ------
+    ValueError
+        r_max = 1, where the mean has no limit (it grows like log t), or radii out of range.
+
+    Examples
+    --------
+    >>> round(lru_average_limit(0.9, 0.999), 4)
+    24.2253
+    """
+    low, high = squared_radii(r_min, r_max)
+    if r_max == 1.0:
+        raise ValueError("r_max must be below 1 here: at 1 the mean energy without the normalizer grows like log t.")
+    if low == high:
+        return 1.0 / ((1.0 - r_max) * (1.0 + r_max))
+    return math.log1p((high - low) / ((1.0 - r_max) * (1.0 + r_max))) / (high - low)
+
+
+def rotrnn_average(
+    horizon: int,
+    *,
+    gamma: float | None = None,
+    gamma_range: tuple[float, float] = GAMMA_RANGE,
+    max_phase: float = 2.0 * math.pi,
+    correlation: float = 0.0,
+) -> Average:
+    r"""Mean energy of one RotRNN head of even size from zero start, over angles in (0, max_phase) and the law of gamma.
+
+    At one gamma, in closed form: the increments are :math:`\gamma^{2k} + 2\sum_{m\le k}\gamma^{2k-m}\rho^m\,
+    \overline{\cos m\theta}`, with :math:`\overline{\cos m\theta} = \sin(m\varphi)/(m\varphi)`; the limit is
+    `poisson_mean` at rho gamma. Over gamma = exp(-exp(g)), g uniform: Gauss-Legendre quadrature; the error is the change
+    from half as many nodes. Status P.
+
+    Parameters
+    ----------
+    gamma
+        One value; None averages over `gamma_range`.
+
+    Raises
+    ------
+    ValueError
+        gamma, `gamma_range`, `max_phase` or `correlation` out of range.
+
+    Examples
+    --------
+    >>> rotrnn_average(3, gamma=0.9).energy.round(12)
+    array([0.      , 0.19    , 0.3439  , 0.468559])
+    """
+    steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
+    phase, rho = checked_phase(max_phase), checked_correlation(correlation)
+    if gamma is not None:
+        if not 0.0 < gamma < 1.0:
+            raise ValueError(f"gamma must lie strictly between 0 and 1, got {gamma}.")
+        energy = _rotating_head(steps, math.log(gamma), phase, rho)
+        return Average(energy, np.zeros_like(energy))
+    low, high = gamma_rates(gamma_range)
+    return _quadrature(lambda g: _rotating_head(steps, -math.exp(g), phase, rho), low, high, 64)
+
+
+def state_space_average(
+    kind: str, state_size: int, horizon: int, *, dt_range: tuple[float, float] = DT_RANGE, nodes: int = 64
+) -> Average:
+    r"""Mean energy over time steps log-uniform in `dt_range`, white unit inputs; for s5 also over B, per input.
+
+    One channel of ``"s4"`` or ``"s4d_lin"``, or ``"s5"`` with one input (its energy is proportional to their number).
+    Gauss-Legendre quadrature in log dt; the error is the change from half as many nodes. Status P up to that error.
+
+    Raises
+    ------
+    ValueError
+        An unknown kind, an odd state size for s4d_lin and s5, a range that is not one.
+
+    Examples
+    --------
+    >>> mean = state_space_average("s4d_lin", 8, 100)
+    >>> bool((mean.error <= 1e-6 * mean.energy).all())
+    True
+    """
+    one_of(kind, STATE_SPACES, "kind")
+    steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
+    low, high = log_range(dt_range)
+    if kind == "s5":
+        values, _ = hippo_normal_modes(state_size)
+        times = np.arange(steps + 1)[:, None]
+
+        def path(log_dt: float) -> Floats:
+            dt = math.exp(log_dt)
+            held = abs(np.expm1(dt * values) / values) ** 2 / state_size
+            return np.asarray(geometric_sum(-0.5 * dt, times)[:, 0] * held.sum())
+
+    else:
+        draw = s4 if kind == "s4" else s4d_lin
+
+        def path(log_dt: float) -> Floats:
+            return draw(state_size, dt=math.exp(log_dt)).energy(steps)
+
+    return _quadrature(path, low, high, whole_number(nodes, "nodes", 2, 4096))
+
+
+def drawn_average(draw: Callable[[int], LinearRecurrence], horizon: int, *, draws: int, seed: int = 0) -> Average:
+    """Mean of the exact paths of `draws` layers ``draw(seed)``, with the standard error over draws.
+
+    Examples
+    --------
+    >>> from signalprop import recurrences
+    >>> mean = drawn_average(lambda seed: recurrences.lru(32, 8, seed=seed), 10, draws=20)
+    >>> mean.energy.shape, mean.error.shape
+    ((11,), (11,))
+    """
+    count, root = whole_number(draws, "draws", 2), whole_number(seed, "seed", 0)
+    seeds = np.random.SeedSequence(root).generate_state(count, np.uint64)
+    paths = np.array([draw(int(one)).energy(horizon) for one in seeds])
+    return Average(paths.mean(axis=0), paths.std(axis=0, ddof=1) / math.sqrt(count))
+
+
+def _rotating_head(steps: int, log_gamma: float, phase: float, rho: float) -> Floats:
+    lost = -math.expm1(2.0 * log_gamma)
+    if rho == 0.0:
+        return np.asarray(-np.expm1(2.0 * log_gamma * np.arange(steps + 1)))
+    k = np.arange(steps, dtype=np.float64)
+    rises = np.exp(2.0 * log_gamma * k)
+    # c_k = gamma^2 c_{k-1} + (rho gamma)^k mean cos(k theta)
+    terms = (rho * math.exp(log_gamma)) ** k * np.sinc(k * phase / math.pi)
+    meeting, shrink = 0.0, math.exp(2.0 * log_gamma)
+    for i in range(1, steps):
+        meeting = shrink * meeting + terms[i]
+        rises[i] += 2.0 * meeting
+    return lost * np.concatenate([[0.0], np.cumsum(rises)])
+
+
+def _quadrature(path: Callable[[float], Floats], low: float, high: float, nodes: int) -> Average:
+    """Mean of path(x) over x uniform in (low, high), with the change from half as many nodes."""
+
+    def rule(count: int) -> Floats:
+        points, weights = np.polynomial.legendre.leggauss(count)
+        middle, half = (low + high) / 2.0, (high - low) / 2.0
+        total = np.zeros(1)
+        for point, weight in zip(points, weights, strict=True):
+            total = total + weight / 2.0 * path(middle + half * float(point))
+        return total
+
+    fine = rule(nodes)
+    return Average(fine, abs(fine - rule(nodes // 2)))

@@ -1,0 +1,75 @@
+"""Dense recurrences of one draw of W, to set beside the structured ones: Gaussian and Haar orthogonal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from signalprop._checks import positive_float, whole_number
+from signalprop.fields import Field, as_field
+from signalprop.recurrences.lti import LinearRecurrence
+
+MAX_WIDTH = 10_000
+
+
+def gaussian(n: int, field: str = "real", *, scale: float = 1.0, seed: int = 0) -> LinearRecurrence:
+    r"""One Gaussian W, E|w_ij|^2 = g^2/n, with an isotropic input of unit energy at each step, B = I/sqrt(n).
+
+    Averaged over draws of W its energy is ``signalprop.lru_energy(n, t - 1, field, scale=g)``, because that recurrence
+    starts at its first input; `forward_energy` averages to ``signalprop.rnn_energy(n, k, field, scale=g)``. Status P. Far
+    past sqrt(n) steps those averages are carried by rare draws.
+
+    Parameters
+    ----------
+    n
+        Width, at most 10^4.
+    field
+        ``"real"`` or ``"complex"``.
+
+    Raises
+    ------
+    ValueError
+        Quaternion weights, which are not drawn here; a scale that is not positive.
+
+    Examples
+    --------
+    >>> gaussian(32, seed=1).energy(1).round(12)
+    array([0., 1.])
+    """
+    width, kind = whole_number(n, "n", 1, MAX_WIDTH), as_field(field)
+    factor = positive_float(scale, "scale") / math.sqrt(width)
+    if kind is Field.QUATERNION:
+        raise ValueError(
+            "quaternion weights are not drawn here; use field='real' or 'complex', or signalprop.lru_energy."
+        )
+    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+    W: Any = rng.standard_normal((width, width))
+    if kind is Field.COMPLEX:
+        W = (W + 1j * rng.standard_normal((width, width))) / math.sqrt(2.0)
+    return LinearRecurrence(factor * W, np.eye(width) / math.sqrt(width))
+
+
+def orthogonal(n: int, *, gamma: float = 1.0, seed: int = 0) -> LinearRecurrence:
+    r"""A multiple gamma of a Haar orthogonal W, with an isotropic input of unit energy at each step, B = I/sqrt(n).
+
+    Its energy is ``sum_{k<t} gamma^{2k}`` in every draw: t at gamma = 1, with nothing forgotten and no limit. Status P.
+
+    Raises
+    ------
+    ValueError
+        gamma outside (0, 1].
+
+    Examples
+    --------
+    >>> orthogonal(8).energy(3).round(12)
+    array([0., 1., 2., 3.])
+    """
+    width = whole_number(n, "n", 1, MAX_WIDTH)
+    if not 0.0 < gamma <= 1.0:
+        raise ValueError(f"gamma must lie in (0, 1], got {gamma}.")
+    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+    Q, R = np.linalg.qr(rng.standard_normal((width, width)))
+    # The signs of the diagonal of R make the law that of Haar.
+    return LinearRecurrence(gamma * Q * np.sign(np.diag(R)), np.eye(width) / math.sqrt(width))

@@ -1,0 +1,213 @@
+r"""State-space baselines: S4 (HiPPO-LegS, bilinear), S4D-Lin and S5 (HiPPO-N diagonalised), zero-order hold.
+
+Each is linear and time-invariant once discretised, so the same recursion of second moments is exact. S4D and S5 keep one
+of each conjugate pair and read out 2 Re(C x); energies here are those of the states that are kept.
+References: S4 arXiv:2111.00396, S4D arXiv:2206.11893, S5 arXiv:2208.04933, HiPPO arXiv:2008.07669.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from signalprop._checks import positive_float, whole_number
+from signalprop.recurrences.lti import LinearRecurrence
+from signalprop.recurrences.operators import Diagonal
+from signalprop.recurrences.power_sums import Floats, complex_expm1
+
+DT_RANGE = (0.001, 0.1)  # of the published layers
+
+
+def hippo_legs(n: int) -> tuple[Floats, Floats]:
+    r"""HiPPO-LegS: A of shape (n, n) and B of shape (n,).
+
+    .. math:: A_{ij} = -\sqrt{(2i+1)(2j+1)}\;(i>j),\quad -(i+1)\;(i=j),\quad 0\;(i<j);\qquad B_i = \sqrt{2i+1}
+
+    Examples
+    --------
+    >>> hippo_legs(2)[0].round(4) + 0.0
+    array([[-1.    ,  0.    ],
+           [-1.7321, -2.    ]])
+    """
+    root = np.sqrt(2.0 * np.arange(whole_number(n, "n", 1, 10**4)) + 1.0)
+    return -np.tril(np.outer(root, root), -1) - np.diag(np.arange(len(root)) + 1.0), root
+
+
+def hippo_normal(n: int) -> Floats:
+    r"""HiPPO-N, the normal part of HiPPO-LegS: ``A + p p^T`` with ``p_i = sqrt(i + 1/2)``.
+
+    It is -1/2 on the diagonal and skew off it, so its eigenvalues have real part -1/2.
+
+    Examples
+    --------
+    >>> hippo_normal(2).round(4)
+    array([[-0.5  ,  0.866],
+           [-0.866, -0.5  ]])
+    """
+    p = np.sqrt(np.arange(whole_number(n, "n", 1, 10**4)) + 0.5)
+    product = np.outer(p, p)
+    return np.triu(product, 1) - np.tril(product, -1) - 0.5 * np.eye(len(p))
+
+
+def hippo_normal_modes(n: int) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """Eigenvalues of HiPPO-N with positive imaginary part, ascending, and their orthonormal eigenvectors (columns).
+
+    Raises
+    ------
+    ValueError
+        An odd n, which leaves one real eigenvalue without a partner.
+    """
+    if whole_number(n, "state_size", 2, 10**4) % 2:
+        raise ValueError(f"state_size must be even, because conjugate pairs are kept once, got {n}.")
+    skew = hippo_normal(n) + 0.5 * np.eye(n)
+    frequencies, vectors = np.linalg.eigh(-1j * skew)
+    return -0.5 + 1j * frequencies[n // 2 :], vectors[:, n // 2 :]
+
+
+def s4(
+    state_size: int, *, dt: float | None = None, dt_range: tuple[float, float] = DT_RANGE, seed: int = 0
+) -> LinearRecurrence:
+    r"""One S4 channel: HiPPO-LegS by the bilinear rule, a dense state matrix.
+
+    .. math:: \bar A = (I-\tfrac{\Delta}{2}A)^{-1}(I+\tfrac{\Delta}{2}A),\qquad \bar B = (I-\tfrac{\Delta}{2}A)^{-1}\Delta B
+
+    Parameters
+    ----------
+    state_size
+        N, at most 10^4.
+    dt
+        Time step; None draws it log-uniform in `dt_range`.
+
+    Raises
+    ------
+    ValueError
+        A step that is not positive, a range that is not one.
+
+    Examples
+    --------
+    >>> s4(16, dt=0.01).A.spectral_radius() < 1.0
+    True
+    """
+    A, B = hippo_legs(state_size)
+    step = float(_steps(dt, dt_range, 1, seed)[0])
+    one = np.eye(len(A))
+    implicit = one - step / 2.0 * A
+    return LinearRecurrence(
+        np.linalg.solve(implicit, one + step / 2.0 * A), np.linalg.solve(implicit, step * B)[:, None]
+    )
+
+
+def s4d_lin(
+    state_size: int,
+    *,
+    channels: int = 1,
+    dt: ArrayLike | None = None,
+    dt_range: tuple[float, float] = DT_RANGE,
+    seed: int = 0,
+) -> LinearRecurrence:
+    r"""S4D-Lin: ``A_n = -1/2 + i pi n``, n < N/2, B = 1, zero-order hold; each channel has its own input and is one head.
+
+    .. math:: \bar\lambda = e^{\Delta\lambda},\qquad \bar b = (\bar\lambda-1)/\lambda
+
+    Parameters
+    ----------
+    state_size
+        N real states a channel, kept as N/2 complex ones.
+    channels
+        Heads of the recurrence, inputs of the layer.
+    dt
+        One step, or one a channel; None draws them log-uniform in `dt_range`.
+
+    Raises
+    ------
+    ValueError
+        An odd state size, a step that is not positive.
+
+    Examples
+    --------
+    >>> s4d_lin(4, dt=0.1).A.values.round(4)
+    array([0.9512+0.j    , 0.9047+0.2939j])
+    """
+    count = whole_number(channels, "channels", 1, 10**4)
+    if whole_number(state_size, "state_size", 2, 10**6) % 2:
+        raise ValueError(f"state_size must be even, because conjugate pairs are kept once, got {state_size}.")
+    values = -0.5 + 1j * math.pi * np.arange(int(state_size) // 2)
+    steps = _steps(dt, dt_range, count, seed)
+    held = _hold(values, steps[:, None]).ravel()
+    entry = np.zeros((held.size, count), np.complex128)
+    entry[np.arange(held.size), np.repeat(np.arange(count), len(values))] = held
+    turned = (steps[:, None] * values).ravel()
+    return LinearRecurrence(Diagonal(turned.real, turned.imag), entry, heads=count)
+
+
+def s5(
+    state_size: int,
+    input_size: int,
+    *,
+    dt: ArrayLike | None = None,
+    dt_range: tuple[float, float] = DT_RANGE,
+    seed: int = 0,
+) -> LinearRecurrence:
+    """S5: HiPPO-N in its eigenbasis, zero-order hold with one time step a state, many inputs.
+
+    B is drawn real with variance 1/N an entry and turned into the eigenbasis, ``V* B``.
+
+    Parameters
+    ----------
+    state_size
+        N real states, kept as N/2 complex ones.
+    input_size
+        d.
+    dt
+        One step, or one a kept state; None draws them log-uniform in `dt_range`.
+
+    Raises
+    ------
+    ValueError
+        An odd state size, a step that is not positive.
+
+    Examples
+    --------
+    >>> round(s5(8, 3, dt=0.1).A.spectral_radius(), 9) == round(math.exp(-0.05), 9)
+    True
+    """
+    values, vectors = hippo_normal_modes(state_size)
+    inputs = whole_number(input_size, "input_size", 1, 10**6)
+    steps = _steps(dt, dt_range, len(values), seed)
+    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0), spawn_key=(1,))))
+    entry = vectors.conj().T @ (rng.standard_normal((len(vectors), inputs)) / math.sqrt(len(vectors)))
+    turned = steps * values
+    return LinearRecurrence(Diagonal(turned.real, turned.imag), _hold(values, steps)[:, None] * entry)
+
+
+def log_range(dt_range: tuple[float, float]) -> tuple[float, float]:
+    """Logarithms of the ends of a range of time steps.
+
+    Raises
+    ------
+    ValueError
+        Not 0 < low < high.
+    """
+    low, high = (positive_float(end, "dt_range") for end in dt_range)
+    if not low < high:
+        raise ValueError(f"dt_range must be two numbers 0 < low < high, got {dt_range}.")
+    return math.log(low), math.log(high)
+
+
+def _steps(dt: ArrayLike | None, dt_range: tuple[float, float], count: int, seed: int) -> Floats:
+    if dt is None:
+        rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+        return np.exp(rng.uniform(*log_range(dt_range), count))
+    given = np.asarray(dt, np.float64)
+    if given.shape not in ((), (count,)):
+        raise ValueError(f"dt must be one number or {count} of them, got shape {given.shape}.")
+    return np.array([positive_float(float(step), "dt") for step in np.broadcast_to(given, (count,))])
+
+
+def _hold(values: NDArray[Any], steps: Floats) -> NDArray[np.complex128]:
+    """``(e^{dt lambda} - 1)/lambda``, the input of a zero-order hold."""
+    held: NDArray[np.complex128] = complex_expm1(steps * values) / values
+    return held
