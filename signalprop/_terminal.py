@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def plain(log_value: float) -> float | None:
@@ -63,3 +67,31 @@ def bar(title: str) -> Iterator[Callable[..., None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=to_terminal) as progress:
         task = progress.add_task(title, total=1.0)
         yield lambda share, text=title: progress.update(task, completed=share, description=text)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Turn a refusal into one sentence on standard error and exit code 2."""
+    import typer
+
+    try:
+        yield
+    except BrokenPipeError:  # for the entry point
+        raise
+    except (ValueError, OverflowError, OSError, MemoryError) as error:
+        typer.echo(f"signalprop: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
+def save_figure(figure: Figure, path: str) -> None:
+    """Write a figure; the format goes by the ending.
+
+    Raises
+    ------
+    ValueError
+        Another ending than .png, .svg or .pdf.
+    """
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--plot needs a file that ends in .png, .svg or .pdf, got {path!r}.")
+    figure.savefig(path)

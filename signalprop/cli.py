@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from signalprop._recurrence_command import recurrence
 from signalprop._terminal import bar, finite, plain, print_json, show
+from signalprop._terminal import save_figure as _save
+from signalprop._terminal import sentences as _sentences
 from signalprop.fields import Field
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from signalprop.initialization import SafeScale
 
 app = typer.Typer(
@@ -72,18 +71,6 @@ ModelOption = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Seed = Annotated[int, typer.Option("--seed", help="Root seed of the random draws.")]
-
-
-@contextmanager
-def _sentences() -> Iterator[None]:
-    """Turn a refusal into one sentence on standard error and exit code 2."""
-    try:
-        yield
-    except BrokenPipeError:  # for `main`
-        raise
-    except (ValueError, OverflowError, OSError, MemoryError) as error:
-        typer.echo(f"signalprop: {error}", err=True)
-        raise typer.Exit(2) from None
 
 
 @app.command()
@@ -262,6 +249,9 @@ def sample(
         print("For ||h(t)||^2/n itself: --method dense")
 
 
+app.command()(recurrence)
+
+
 @app.command()
 def verify(
     only: Annotated[str, typer.Option("--only", help="Run the checks whose name contains this text.")] = "",
@@ -398,14 +388,6 @@ def _print_scale(found: SafeScale) -> None:
     ]
     for name, text in rows:
         print(f"{name:<16} {text}")
-
-
-def _save(figure: Figure, path: str) -> None:
-    """Write a figure; the format goes by the ending."""
-    ending = os.path.splitext(path)[1].lower()
-    if ending not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"--plot needs a file that ends in .png, .svg or .pdf, got {path!r}.")
-    figure.savefig(path)
 
 
 def _infinite_width_log(model: Model, k: int, scale: float) -> float:

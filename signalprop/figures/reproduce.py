@@ -15,7 +15,7 @@ import matplotlib
 from signalprop._provenance import provenance
 from signalprop.fields import one_of
 
-FIGURES = ("critical_rnn", "critical_lru", "activations", "regime_map", "law_errors", "scale_512")
+FIGURES = ("critical_rnn", "critical_lru", "activations", "regime_map", "law_errors", "scale_512", "recurrences")
 FULL_FIGURES = ("training",)
 QUALITIES = ("quick", "default", "full")
 

@@ -7,6 +7,7 @@ white or AR(1): E u_t u_s^T = rho^|t-s| R. With ``first`` given, the first step 
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ class LinearRecurrence:
         steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
         rho = checked_correlation(correlation)
         root = self._root(covariance)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), _one_thread(self.state_size):
             dense = isinstance(self.A, Dense)
             path = self._dense_path(steps, rho, root) if dense else self._modal_path(steps, rho, root)
         bad = np.flatnonzero(~np.isfinite(path).all(axis=1))
@@ -198,14 +199,15 @@ class LinearRecurrence:
         rotations, O(N^3) for a dense one. The traces of P_t give `energy` by a route that shares nothing with it.
         """
         steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        return np.array(
-            [(abs(P) ** 2).sum() + (abs(K) ** 2).sum() for P, K in self._covariances(steps, covariance, correlation)]
-        )
+        with _one_thread(self.state_size):
+            pairs = self._covariances(steps, covariance, correlation)
+            return np.array([(abs(P) ** 2).sum() + (abs(K) ** 2).sum() for P, K in pairs])
 
     def covariance_path(self, horizon: int, *, covariance: ArrayLike | None = None, correlation: float = 0.0) -> Floats:
         """``E||x_t||^2`` as the trace of the recursion of covariances, the definition that `energy` is tested against."""
         steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        return np.array([np.trace(P).real for P, _ in self._covariances(steps, covariance, correlation)])
+        with _one_thread(self.state_size):
+            return np.array([np.trace(P).real for P, _ in self._covariances(steps, covariance, correlation)])
 
     def run(self, inputs: ArrayLike) -> Array:
         """States x_1 .. x_T for given inputs u_1 .. u_T, shape (T, d) or (batch, T, d); the same with N in place of d."""
@@ -253,11 +255,12 @@ class LinearRecurrence:
         energies = np.zeros((count, steps + 1, self.heads))
         state = np.zeros((self.state_size, count))
         noise = np.zeros((self.input_size, count))
-        for step in range(steps):
-            fresh = rng.standard_normal((self.input_size, count))
-            noise = fresh if step == 0 or rho == 0.0 else rho * noise + math.sqrt((1.0 - rho) * (1.0 + rho)) * fresh
-            state = self._step(state, root @ noise, step)
-            energies[:, step + 1] = np.sum(np.abs(state.reshape(self.heads, -1, count)) ** 2, axis=1).T
+        with _one_thread(self.state_size):
+            for step in range(steps):
+                fresh = rng.standard_normal((self.input_size, count))
+                noise = fresh if step == 0 or rho == 0.0 else rho * noise + math.sqrt((1.0 - rho) * (1.0 + rho)) * fresh
+                state = self._step(state, noise if covariance is None else root @ noise, step)
+                energies[:, step + 1] = np.sum(np.abs(state.reshape(self.heads, -1, count)) ** 2, axis=1).T
         given: dict[str, Any] = {"covariance": covariance, "correlation": rho}
         return SampledEnergies(
             energies, self.energy_by_head(steps, **given), lambda: self.energy_variance(steps, **given)
@@ -361,13 +364,24 @@ class LinearRecurrence:
         zero = np.zeros((A.size, A.size))
         yield zero, zero
         P, K, with_input = first @ first.conj().T, first @ first.T, first
+        entering, entering_twice = B @ B.conj().T, B @ B.T
         for step in range(steps):
             if step:
                 moved = rho * A.apply(with_input)
-                P = A.apply(A.apply(P).conj().T).conj().T + moved @ B.conj().T + B @ moved.conj().T + B @ B.conj().T
-                K = A.apply(A.apply(K).T).T + moved @ B.T + B @ moved.T + B @ B.T
+                P = A.apply(A.apply(P).conj().T).conj().T + moved @ B.conj().T + B @ moved.conj().T + entering
+                K = A.apply(A.apply(K).T).T + moved @ B.T + B @ moved.T + entering_twice
                 with_input = moved + B
             yield P, K
+
+
+def _one_thread(size: int) -> AbstractContextManager[Any]:
+    """One BLAS thread while matrices are small: handing out such products costs more than the products."""
+    if size > 256:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
 
 
 def checked_correlation(correlation: Any) -> float:

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from signalprop import energy
-from signalprop.figures import activations, critical_lru, critical_rnn
+from signalprop.figures import activations, critical_lru, critical_rnn, recurrences
 from signalprop.figures.critical_path import draw_means
 from signalprop.figures.reproduce import FIGURES, reproduce
+from tests.gaussian import z_bound
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,25 @@ def test_panels_are_labelled(module, panels, written):
         assert axes.get_yscale() == "log"
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert any("top 1 %" in label for label in labels)
+    import matplotlib.pyplot as plt
+
+    plt.close(figure)
+
+
+def test_other_recurrences_are_exact_and_agree_with_their_draws(written):
+    directory, _, _ = written
+    frame = pd.read_csv(directory / "recurrences.csv")
+    drawn = frame.dropna(subset="z")
+    assert drawn["z"].abs().max() < z_bound(len(drawn))
+    for name, layer in recurrences.layers(64, seed=3).items():
+        rows = frame[frame["recurrence"] == name.replace("\n", " ")]
+        rho = recurrences.SLOW_CORRELATION if name == recurrences.SLOW else 0.0
+        path = layer.covariance_path(int(rows["step"].max()), correlation=rho)
+        want = path[rows["step"]] / np.sum(np.abs(layer.B) ** 2)
+        np.testing.assert_allclose(rows["energy"], want, rtol=1e-8)
+    figure = recurrences.draw(frame)
+    assert len(figure.axes) == 2
+    assert all(axes.get_xlabel() and axes.get_ylabel() and axes.get_title() for axes in figure.axes)
     import matplotlib.pyplot as plt
 
     plt.close(figure)
