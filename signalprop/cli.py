@@ -149,7 +149,7 @@ def scale(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Which scale for the recurrent weights? Advice for a width and a horizon.
+    """Which scale for recurrent weights? Advice for one width and horizon.
 
     Without --criterion: the whole page. With it: that one scale.
     """
