@@ -149,7 +149,7 @@ def scale(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Which scale for recurrent weights? Advice for one width and horizon.
+    """Which scale for recurrent weights? Advice for your model.
 
     Without --criterion: the whole page. With it: that one scale.
     """
