@@ -12,7 +12,7 @@ from benchmarks._timing import nice
 from signalprop.nn.scan import linear_scan, log_depth_scan
 
 BATCH, STEPS, NUMBERS = 16, 1024, 64
-ROUNDS = 15
+ROUNDS = 9
 
 
 def loop(a, x, initial):

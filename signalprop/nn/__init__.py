@@ -16,6 +16,7 @@ from signalprop.nn.lru import LRU
 from signalprop.nn.parameter_groups import parameter_groups
 from signalprop.nn.recurrence import Recurrence, State, System
 from signalprop.nn.rotrnn import RotRNN
+from signalprop.nn.state_energies import state_energies
 
 __all__ = [
     "LRU",
@@ -29,4 +30,5 @@ __all__ = [
     "System",
     "parameter_groups",
     "scan",
+    "state_energies",
 ]

@@ -4,8 +4,7 @@ Numbers are real, arrays (B, T, N), or pairs (re, im) of real parts, arrays (B, 
 batch or time where they do not vary there.
 """
 
-from __future__ import annotations
-
+# No postponed annotations here: PyTorch reads the operators' signatures from them.
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any

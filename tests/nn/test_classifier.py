@@ -6,7 +6,7 @@ from layers import MAKERS, draw
 from torch import nn
 from torch.nn import functional
 
-from signalprop.nn import LRU, Bidirectional, ResidualBlock, RotRNN, SequenceClassifier
+from signalprop.nn import LRU, Bidirectional, ResidualBlock, RotRNN, SequenceClassifier, state_energies
 
 KINDS = ["lru", "rotrnn odd", "dense"]
 
@@ -128,6 +128,16 @@ def test_hidden_nan_is_named():
     nn.init.constant_(model.head.weight, torch.nan)
     with pytest.raises(FloatingPointError, match="all blocks are; look at the weights of norm and head"):
         model(x)
+
+
+def test_energies_of_all_layers():
+    model, x = classifier("rotrnn", bidirectional=True), inputs(3, 9, 2)
+    found = state_energies(model, x, torch.tensor([9, 4, 1]))
+    assert list(found) == [f"blocks.{block}.recurrence.{way}" for block in (0, 1) for way in ("ahead", "back")]
+    first = model.blocks[0]
+    wanted = first.recurrence.back.state_energy(first.norm(model.encoder(x)).flip(1))
+    torch.testing.assert_close(state_energies(model, x)["blocks.0.recurrence.back"], wanted)
+    assert not any(part._forward_pre_hooks for part in model.modules())
 
 
 def test_a_sum_that_overflows_is_not_an_error():
