@@ -40,6 +40,5 @@ def reverse(sequence: Tensor, lengths: Tensor | None = None) -> Tensor:
     if lengths is None:
         return sequence.flip(1)
     steps = torch.arange(sequence.shape[1], device=sequence.device)
-    last = lengths.to(sequence.device)[:, None] - 1
-    order = torch.where(steps <= last, last - steps, steps)
+    order = (lengths.to(sequence.device)[:, None] - 1 - steps) % sequence.shape[1]
     return sequence.gather(1, order[..., None].expand_as(sequence))

@@ -9,6 +9,7 @@ import torch
 from layers import BOUNDED, MAKERS, by_definition, draw, make
 from scipy import stats
 from torch.autograd import gradcheck
+from torch.nn import functional
 
 from signalprop import safe_scale
 from signalprop.nn import LRU, Bidirectional, DenseLinearRNN, RotRNN, parameter_groups
@@ -195,7 +196,13 @@ def test_mixed_precision_keeps_the_dynamics_in_float32(kind):
             assert torch.equal(inside, outside)
         states, mixed = layer.states(inputs), layer(inputs)
         layer(inputs.bfloat16()).sum().backward()
+        drive = functional.linear(inputs, system.enter)
+    assert drive.dtype == torch.bfloat16
     assert states.dtype == mixed.dtype == torch.float32
+    drive = drive.float()
+    if system.first is not None:
+        drive[:, 0] *= system.first
+    assert torch.equal(states, layer._scan(system.transition, drive, torch.zeros_like(drive[:, 0])))
     # Rounding to 8 bits happens to inputs, weights and outputs, but is not accumulated over time.
     scale = plain.abs().max().item()
     assert 0 < (mixed - plain).abs().max().item() < 0.05 * scale
