@@ -16,10 +16,10 @@ if TYPE_CHECKING:
         initialization,
         moments,
         precise,
+        recurrences,
         regimes,
         symbolic,
         tasks,
-        recurrences,
         verify,
         wick,
     )

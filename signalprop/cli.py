@@ -377,15 +377,16 @@ def _print_scale(found: SafeScale) -> None:
     low, high = found.interval
     interval = f"   (95 % interval {low:.6g} .. {high:.6g})" if low < high else ""
     recurrence = "h <- W h" if found.model == "rnn" else "h <- W h + x, energy per step"
-    (top, peak), (bottom, dip) = found.peak, found.dip
     rows = [
         ("recurrence", f"{recurrence}; width {found.n}, {found.horizon} steps, {found.field.value} Gaussian weights"),
         ("criterion", f"{found.criterion} (from {found.source})"),
         ("scale g", f"{found.scale:.8g}{interval}"),
         ("std of an entry", f"{found.std:.8g}"),
-        ("mean energy", f"at most {show(peak)} (step {top}), at least {show(dip)} (step {bottom})"),
-        ("draws past 10x", share_text(found.exploding_share())),
     ]
+    if found.has_mean:
+        (top, peak), (bottom, dip) = found.peak, found.dip
+        rows.append(("mean energy", f"at most {show(peak)} (step {top}), at least {show(dip)} (step {bottom})"))
+    rows.append((f"draws past {found.bound:g}x", share_text(found)))
     for name, text in rows:
         print(f"{name:<16} {text}")
 

@@ -71,7 +71,9 @@ def draw(frame: pd.DataFrame, n: int, field: Field, extra: Sequence[Line2D] = ()
         name = "Glorot, g = 1" if scale == 1.0 else f"scaled by g = {scale:.4g}"
         axes.set_title(f"{name}\n(standard deviation of an entry {scale / math.sqrt(n):.3g})")
     panels[0].set_ylabel("energy of the signal, $\\|W^k x\\|^2/\\|x\\|^2$")
-    figure.suptitle(f"Width {n}, {field.value} Gaussian weights, {horizon} steps", fontsize=11.5)
+    figure.suptitle(
+        f"Width {n}, {field.value} Gaussian weights, {horizon} step{'s' if horizon > 1 else ''}", fontsize=11.5
+    )
     figure.legend(
         handles=[*band_legend(), Line2D([], [], label="horizon", **HORIZON_STYLE), *extra],
         loc="outside lower center",

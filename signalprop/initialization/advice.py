@@ -13,13 +13,13 @@ from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import Field, as_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.budget import depth_budget, width_needed
-from signalprop.initialization.scale import EDGE_LAW_FROM, MAX_HORIZON, MAX_WIDTH, SafeScale, safe_scale
+from signalprop.initialization.scale import MAX_HORIZON, MAX_WIDTH, SafeScale, safe_scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FADED = -math.log(one_draw_table.BOUND)
-_QUANTILES = (0.05, 0.5, 0.95)
+_QUANTILES = (0.05, 0.5, 0.95, 0.99)
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Advice:
     scales
         `SafeScale` by criterion: glorot, quantile, and bounded, minimax, edge where they are defined.
     log_energy
-        Quantiles over draws (keys 0.05, 0.5, 0.95) of the natural log of the energy at the horizon, at g = 1. At another scale
-        add 2 horizon log g.
+        Quantiles over draws (keys 0.05, 0.5, 0.95, 0.99) of the natural log of the energy at the horizon, at g = 1.
+        At another scale add 2 horizon log g.
     log_mean
         Natural log of the mean energy at the horizon at g = 1; None beyond the reach of the exact energies.
     held_share, held_scale
@@ -82,8 +82,8 @@ class Advice:
         return self.log_energy[0.5] + 2.0 * self.horizon * math.log(scale)
 
     def plot(self) -> Figure:
-        """Energy against step: band of draws, median and mean, with Glorot and with the quantile scale."""
-        return self.scales["quantile"].plot()
+        """Energy against step: band of draws, median and mean, with Glorot and, if that is not fine, with the quantile scale."""
+        return self.scales["glorot" if self.verdict == "keep" else "quantile"].plot()
 
     def __str__(self) -> str:
         from signalprop.initialization.advice_text import page
@@ -106,7 +106,7 @@ class Advice:
                     "scale": found.scale,
                     "std": found.std,
                     "interval": list(found.interval),
-                    "exploding_share": list(found.exploding_share()),
+                    "exploding_share": dict(zip(("estimate", "low", "high"), found.exploding_share(), strict=True)),
                     "log_median_at_horizon": self.log_median(found.scale),
                 }
                 for name, found in self.scales.items()
@@ -156,9 +156,7 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
     width = whole_number(n, "n", 1, MAX_WIDTH)
     steps = whole_number(horizon, "horizon", 1, MAX_HORIZON, "No Gaussian recurrence holds a signal that long.")
     exact = kind is Field.COMPLEX or steps <= MAX_ZONAL_K
-    wanted = ["glorot", "quantile", *(["bounded", "minimax"] if exact else [])]
-    if width < EDGE_LAW_FROM or kind is not Field.QUATERNION:
-        wanted.append("edge")
+    wanted = ["glorot", "quantile", *(["bounded", "minimax"] if exact else []), "edge"]
     scales = {name: safe_scale(width, steps, kind, criterion=name) for name in wanted}
     levels = one_draw_table.log_energies(width, steps, kind)
     log_energy = {q: float(levels[one_draw_table.LEVELS.index(q)]) for q in _QUANTILES}
@@ -180,7 +178,7 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
         mean_budget=_or_none(lambda: depth_budget(width, kind)),
         width_needed=_or_none(lambda: width_needed(steps, kind, criterion="draw")),
         complex_scale=safe_scale(width, steps, Field.COMPLEX).scale,
-        complex_log_energy=float(complex_levels[len(complex_levels) // 2]),
+        complex_log_energy=float(complex_levels[one_draw_table.LEVELS.index(0.5)]),
     )
 
 

@@ -10,8 +10,8 @@ from signalprop._search import first_true, first_true_near
 from signalprop.fields import Field, as_field, one_of
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.mean_path import log_mean
+from signalprop.initialization.scale import MAX_WIDTH, check_quantile
 
-LARGEST_WIDTH = 10**18
 LARGEST_HORIZON = 10**8
 SENSES = ("mean", "draw")
 _TABLE_SHARES = (0.05, 0.99)  # beyond, the tabulated draws are too few
@@ -61,7 +61,7 @@ def depth_budget(
     True
     """
     kind = as_field(field)
-    width = whole_number(n, "n", 1, LARGEST_WIDTH)
+    width = whole_number(n, "n", 1, MAX_WIDTH)
     allowed = math.log1p(positive_float(tolerance, "tolerance"))
     limit = _reach(kind, model)
     if one_of(criterion, SENSES, "criterion") == "draw":
@@ -73,9 +73,9 @@ def depth_budget(
     if kind is Field.COMPLEX:
         budget = first_true(grown, 1) - 1  # E(1) = 1 always
     else:  # near that of complex weights, for quaternions of twice the width: an evaluation costs O(k^2) here
-        like = width if kind is Field.REAL else min(2 * width, LARGEST_WIDTH)
+        like = width if kind is Field.REAL else min(2 * width, MAX_WIDTH)
         guess = first_true(lambda k: log_mean(like, k, Field.COMPLEX, model) > allowed, 1)
-        budget = first_true_near(grown, 1, min(guess, limit)) - 1
+        budget = limit if guess > 2 * limit else first_true_near(grown, 1, min(guess, limit)) - 1
     if budget == limit:
         raise ValueError(
             f"the budget of {kind.value} weights at n={width} lies beyond {limit} steps, where exact energies end; "
@@ -97,6 +97,18 @@ def width_needed(
 
     ``criterion="draw"`` answers for bound 10 from the shipped table, and so to a few per cent of the horizon.
 
+    Parameters
+    ----------
+    horizon
+        Number of steps the signal should survive.
+    field, tolerance, model, criterion, quantile
+        As in `depth_budget`.
+
+    Raises
+    ------
+    ValueError
+        Arguments out of range, or a width beyond 1e18.
+
     Examples
     --------
     >>> n = width_needed(76)
@@ -112,17 +124,15 @@ def width_needed(
         _draw_arguments(model, quantile, tabulated=True)
 
     def holds(n: int) -> bool:
-        if n > LARGEST_WIDTH:
+        if n > MAX_WIDTH:
             return True
         if sense == "draw":
             return one_draw_table.held(n, steps, kind)[0] >= quantile
         return log_mean(n, steps, kind, model) <= allowed
 
     width = 1 if holds(1) else first_true(holds, 1)
-    if width > LARGEST_WIDTH:
-        raise ValueError(
-            f"horizon={steps} with tolerance={tolerance!r} needs a width beyond {LARGEST_WIDTH}; allow more."
-        )
+    if width > MAX_WIDTH:
+        raise ValueError(f"horizon={steps} with tolerance={tolerance!r} needs a width beyond {MAX_WIDTH}; allow more.")
     return width
 
 
@@ -156,8 +166,7 @@ def _draw_arguments(model: str, quantile: float, tabulated: bool) -> None:
             "criterion='draw' asks whether one signal survives, so it needs model='rnn', got model='lru', where fresh inputs "
             "come in at each step; use criterion='mean'."
         )
-    if not 0.0 < positive_float(quantile, "quantile") < 1.0:
-        raise ValueError(f"quantile must lie strictly between 0 and 1, got {quantile!r}.")
+    check_quantile(quantile)
     if tabulated and not _TABLE_SHARES[0] <= quantile <= _TABLE_SHARES[1]:
         raise ValueError(
             f"quantile must be between {_TABLE_SHARES[0]} and {_TABLE_SHARES[1]} for a width from the table, got {quantile!r}."
@@ -167,4 +176,4 @@ def _draw_arguments(model: str, quantile: float, tabulated: bool) -> None:
 def _reach(field: Field, model: str) -> int:
     """Largest depth of the exact energies; refuses an unknown model."""
     zonal = {"rnn": energy.MAX_ZONAL_K, "lru": energy.MAX_ZONAL_T}[one_of(model, ("rnn", "lru"), "model")]
-    return LARGEST_WIDTH if field is Field.COMPLEX else zonal
+    return MAX_WIDTH if field is Field.COMPLEX else zonal

@@ -27,7 +27,7 @@ def ginibre(
     Parameters
     ----------
     horizon
-        Number of steps T the signal should survive, 1 <= T <= 1e6.
+        Number of steps T the signal should survive, 1 <= T <= 1e6. The default criterion is not followed above g = 1 (few steps).
     scale
         g itself, instead of `horizon`: ``scale=1.0`` is Glorot.
     **options

@@ -4,16 +4,15 @@ Rows are widths, columns horizons; each row comes from one set of width-free pat
 the largest log g that keeps a draw at or below ten times its energy up to T (both models), quantiles of the log-energy
 at step T for g = 1, and the largest share of draws that one g keeps within a factor of ten.
 
-Reading it at (n, T):
+Reading it at (n, T), c = T/sqrt(n):
 
-- T within the rows around n: cubic interpolation, in log T inside a row and in log n between rows at the same T;
-- T beyond the reach of the rows around n, which end past c = T/sqrt(n) = 16: there the spectral radius has taken over and
-  log-energies grow linearly in T;
-- otherwise beyond the rows: at fixed c (up to 32, from there on linear in T), where the law has a limit as n grows, from
-  the widest rows that contain c, linearly in n^{-1/2}. For c so small that no row contains it one draw hardly moves: z
-  shrinks like n^{-1/2} at fixed T.
+- n up to 12288, T within the rows around n: cubic interpolation, in log T inside a row and in log n between rows at the same T;
+- T beyond rows that end past c = 16: there the spectral radius has taken over and log-energies grow linearly in T;
+- n or T beyond that: at fixed c, where the law has a limit as n grows, from the rows that contain c; past c = 32 linearly in
+  T, and at least as steep as the spectral radius makes it (`spectral_edge`);
+- few steps at a large width: there only the spread sqrt(2T/(beta n)) of log ||W^T x||^2 counts.
 
-What is interpolated is z = 2 T log g - log 10: minus the log-energy a draw reaches, smooth in both directions.
+What is interpolated is z = 2 T (log g - log g_inf(T)), g_inf the scale of infinite width: minus the log-energy a draw gains.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop.fields import Field
+from signalprop.initialization.spectral_edge import log_radius_quantile
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,8 @@ HORIZONS: NDArray[np.int64] = np.unique(np.append(np.round(2.0 ** (np.arange(66)
 HORIZONS = HORIZONS[HORIZONS <= 2000]
 NAMES = ("log_scale", "log_scale_error", "log_energy", "held_share", "held_log_scale")
 AT_DEFAULT = 2  # where 1 - DEFAULT stands in LEVELS
-_FEW = 4
+DENSE_TO = 12_288  # rows up to here are close enough for interpolation in n
+_FEW = 3
 _SETTLED = 16.0  # from c = T/sqrt(n) = 16 on the spectral radius decides
 
 
@@ -63,12 +64,29 @@ def table(field: Field) -> Table:
     with np.load(DATA, allow_pickle=False) as archive:
         values = {name: archive[f"{field.value}_{name}"].astype(np.float64) for name in NAMES}
         n, draws, reach = (archive[f"{field.value}_{name}"] for name in ("n", "draws", "reach"))
-    twice = 2.0 * HORIZONS
-    for name, extra in (("log_scale", (1, 1, -1, 1)), ("held_log_scale", (1, -1))):
-        offset = math.log(BOUND) if name == "log_scale" else 0.0
-        values[name] = values[name] * twice.reshape(extra) - offset
-    values["log_scale_error"] = values["log_scale_error"] * twice
+    infinite = np.array([[infinite_log_scale(int(t), model) for t in HORIZONS] for model in MODELS])
+    values["log_scale"] = 2.0 * HORIZONS[:, None] * (values["log_scale"] - infinite[:, :, None])
+    values["log_scale_error"] = values["log_scale_error"] * 2.0 * HORIZONS
+    values["held_log_scale"] = values["held_log_scale"] * 2.0 * HORIZONS
+    values["log_energy"] = -values["log_energy"][..., ::-1]  # falls like z, its levels those of z
     return Table(n, draws, reach, values)
+
+
+@lru_cache(maxsize=4096)
+def infinite_log_scale(horizon: int, model: str) -> float:
+    """Largest log g with energy at most `BOUND` for k <= horizon at infinite width, where Q = 1.
+
+    rnn: log(BOUND)/(2T). lru: sum_{j<=T} g^{2j} = BOUND (T+1), by bisection.
+    """
+    if model == "rnn":
+        return math.log(BOUND) / (2.0 * horizon)
+    low, high = 0.0, math.log(BOUND * (horizon + 1.0)) / (2.0 * horizon)  # the last term alone stays below
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        rate = 2.0 * middle
+        total = math.expm1(rate * (horizon + 1)) / math.expm1(rate) if rate > 0.0 else horizon + 1.0
+        low, high = (low, middle) if total > BOUND * (horizon + 1.0) else (middle, high)
+    return low
 
 
 def provenance() -> dict[str, Any]:
@@ -80,40 +98,51 @@ def provenance() -> dict[str, Any]:
 def log_scales(n: int, horizon: int, field: Field, model: str) -> tuple[Floats, float]:
     """Quantiles (`LEVELS`) over draws of the largest log g that keeps a draw at or below `BOUND`, and an error of log g.
 
-    The error is one standard deviation of the tabulated 5 % quantile, and where the table is extrapolated also the difference
-    between two ways to extrapolate (two slopes in T; with and without the trend in n).
+    The error is one standard deviation of the tabulated 5 % quantile, and what reading between or beyond the rows may add.
     """
     rows = table(field)
     index = MODELS.index(model)
-    z, doubt = _read(rows, rows.values["log_scale"][:, index], n, horizon)
-    noise, _ = _read(rows, rows.values["log_scale_error"][:, index], n, horizon)
-    log_g = np.sort((z + math.log(BOUND)) / (2.0 * horizon))
-    return log_g, math.hypot(float(noise), float(doubt[AT_DEFAULT])) / (2.0 * horizon)
+    edge = None
+    if n > DENSE_TO or horizon > 2.0 * _SETTLED * math.sqrt(n):
+        edge = edges(n, field)
+    z, doubt = _read(rows, "log_scale", n, horizon, edge, (slice(None), index))
+    noise, _ = _read(rows, "log_scale_error", n, horizon, None, (slice(None), index))
+    log_g = np.sort(infinite_log_scale(horizon, model) + z / (2.0 * horizon))
+    return log_g, math.hypot(abs(float(noise)), float(doubt[AT_DEFAULT])) / (2.0 * horizon)
+
+
+@lru_cache(maxsize=256)
+def edges(n: int, field: Field) -> Floats:
+    """Log of the quantiles of the spectral radius that go with `LEVELS` of the scale: at 1 - level each."""
+    return np.array([log_radius_quantile(n, field, 1.0 - level) for level in LEVELS])
 
 
 def log_edge(n: int, field: Field, probability: float) -> float:
-    """Log of the `probability`-quantile of the spectral radius of W: minus the limit of the largest log g as T grows.
+    """Log of the `probability`-quantile of the spectral radius of W from the slope of z at the end of the rows around n.
 
-    For widths inside the table whose rows reach the linear regime (n <= 1000 does); 0.01 <= probability <= 0.99.
+    For n <= 12288 where they reach the regime of the spectral radius, and 0.01 <= probability <= 0.99.
     """
+    rows = table(field)
     far = 10**9
-    quantiles, _ = log_scales(n, far, field, "rnn")
+    z, _ = _read(rows, "log_scale", n, far, None, (slice(None), 0))
     normal = NormalDist()
     scores = [normal.inv_cdf(level) for level in LEVELS]
-    return -float(np.interp(normal.inv_cdf(1.0 - probability), scores, quantiles))
+    return -float(np.interp(normal.inv_cdf(1.0 - probability), scores, np.sort(z / (2.0 * far))))
 
 
 def log_energies(n: int, horizon: int, field: Field) -> Floats:
     """Quantiles (`LEVELS`) over draws of log(||W^T x||^2/||x||^2) at g = 1."""
     rows = table(field)
-    return np.sort(_read(rows, rows.values["log_energy"], n, horizon)[0])
+    beyond = n > DENSE_TO or horizon > 2.0 * _SETTLED * math.sqrt(n)
+    minus, _ = _read(rows, "log_energy", n, horizon, edges(n, field) if beyond else None)
+    return np.sort(-minus)[:]
 
 
 def held(n: int, horizon: int, field: Field) -> tuple[float, float]:
     """Largest share of draws that one g keeps inside [1/BOUND, BOUND] for every k <= T, and the log of that g."""
     rows = table(field)
-    share, _ = _read(rows, rows.values["held_share"], n, horizon, share=True)
-    z, _ = _read(rows, rows.values["held_log_scale"], n, horizon)
+    share, _ = _read(rows, "held_share", n, horizon)
+    z, _ = _read(rows, "held_log_scale", n, horizon)
     return min(max(float(share), 0.0), 1.0), float(z) / (2.0 * horizon)
 
 
@@ -131,56 +160,50 @@ def share_below(quantiles: Floats, value: float) -> tuple[float, float]:
     return share, share
 
 
-def _read(rows: Table, values: Floats, n: int, horizon: int, share: bool = False) -> tuple[Floats, Floats]:
-    """Value of `values` (rows, horizons, ..) at (n, horizon), and how far an extrapolation may be off (0 inside).
-
-    A share of draws, 1 for short horizons and 0 for long ones, is read linearly, so that it stays between its neighbours.
-    """
+def _read(
+    rows: Table, name: str, n: int, horizon: int, edge: Floats | None = None, pick: Any = ...
+) -> tuple[Floats, Floats]:
+    """Value of a table (rows, horizons, ..) at (n, horizon), and how far reading between or beyond the rows may be off."""
+    values, share = rows.values[name][pick], name == "held_share"
     reaching = np.flatnonzero(rows.reach >= horizon)
-    if reaching.size and n <= rows.n[reaching[-1]]:
+    widest = reaching.size and rows.n[reaching[-1]]
+    if n <= min(widest, DENSE_TO):
         return _between(rows, reaching, values, n, horizon, share), np.zeros(values.shape[2:])
-    around = int(np.searchsorted(rows.n, n))
-    if around < len(rows.n):
+    if n <= DENSE_TO:
+        around = int(np.searchsorted(rows.n, n))
         longest = int(rows.reach[max(0, around - 1) : around + 1].min())
         if longest >= _SETTLED * math.sqrt(n):
             reaching = np.flatnonzero(rows.reach >= longest)
-            return _straight_on(horizon, longest, lambda t: _between(rows, reaching, values, n, t, share), share)
+            return _straight_on(horizon, longest, lambda t: (_between(rows, reaching, values, n, t, share), 0.0), None)
     c = horizon / math.sqrt(n)
-    if c * math.sqrt(rows.n[-_FEW]) < 1.0:
-        value = _along(values[-1], int(rows.reach[-1]), min(horizon, int(rows.reach[-1])), share)
-        limit = 1.0 if share else 0.0
-        return limit + (value - limit) * math.sqrt(rows.n[-1] / n), np.zeros(values.shape[2:])
-    if _containing(rows, n, c).size >= _FEW:
-        value, widest = _at_c(rows, values, n, c, share)
-        return value, np.abs(value - widest)
-    return _straight_on(c, 2.0 * _SETTLED, lambda at: _at_c(rows, values, n, at, share)[0], share)
+    last = 2.0 * _SETTLED
+    if c > last:
+        slope = (
+            None if edge is None else -2.0 * edge * math.sqrt(n)
+        )  # of z in c, once the largest eigenvalue has taken over
+        return _straight_on(c, last, lambda at: _at_c(rows, values, n, at, share), slope)
+    below = int(np.searchsorted(rows.n, n)) - 1
+    short = horizon <= rows.reach[below : below + 2].min() and horizon <= math.sqrt(rows.n[below])
+    if short or (rows.n[-1] < n and c * math.sqrt(rows.n[-_FEW]) < 1.0):
+        return _spread_only(rows, values, n, horizon, share), np.zeros(values.shape[2:])
+    return _at_c(rows, values, n, c, share)
 
 
-def _straight_on(at: float, last: float, value: Callable[[float], Floats], share: bool) -> tuple[Floats, Floats]:
-    """Linear continuation beyond `last` with the slope of its upper half, and the difference that of its upper third makes.
+def _straight_on(
+    at: float, last: float, value: Callable[[float], tuple[Floats, Floats | float]], slope: Floats | None
+) -> tuple[Floats, Floats]:
+    """Linear continuation beyond `last` with the slope of its upper half, or with `slope` where that is steeper (downwards).
 
-    A share has settled near zero and stays.
+    Doubt: what the slope of the upper third, or the gentler of the two slopes, would make of it.
     """
-    end = value(last)
-    if share:
-        return end, end
-    slope, other = ((end - value(last * part)) / (last * (1.0 - part)) for part in (1 / 2, 2 / 3))
-    return end + slope * (at - last), np.abs(slope - other) * (at - last)
-
-
-def _containing(rows: Table, n: int, c: float) -> NDArray[np.intp]:
-    """The widest few rows no wider than n that contain c."""
-    steps = c * np.sqrt(rows.n)
-    return np.flatnonzero((steps <= rows.reach) & (steps >= 1.0) & (rows.n <= n))[-_FEW:]
-
-
-def _at_c(rows: Table, values: Floats, n: int, c: float, share: bool) -> tuple[Floats, Floats]:
-    """Value at n on the straight line in n^{-1/2} through the rows that contain c, and the value of the widest of them."""
-    chosen = _containing(rows, n, c)
-    at_c = np.stack([_along(values[r], int(rows.reach[r]), c * math.sqrt(rows.n[r]), share) for r in chosen])
-    x = 1.0 / np.sqrt(rows.n[chosen]) - 1.0 / math.sqrt(n)
-    line = np.polynomial.polynomial.polyfit(x, at_c.reshape(len(x), -1), 1)[0]
-    return line.reshape(at_c.shape[1:]), at_c[-1]
+    (end, doubt), (half, _), (third, _) = value(last), value(last / 2.0), value(last * 2.0 / 3.0)
+    if end.ndim == 0:  # a share has settled near zero and stays; a held scale is a matter of taste there
+        return end, np.zeros(())
+    own, other = (end - half) / (last / 2.0), (end - third) / (last / 3.0)
+    if slope is None:
+        return end + own * (at - last), doubt + np.abs(own - other) * (at - last)
+    line, cap = end + own * (at - last), slope * at
+    return np.minimum(line, cap), doubt + np.minimum(np.abs(own - other) * (at - last), np.abs(line - cap))
 
 
 def _between(rows: Table, reaching: NDArray[np.intp], values: Floats, n: int, horizon: float, share: bool) -> Floats:
@@ -189,6 +212,45 @@ def _between(rows: Table, reaching: NDArray[np.intp], values: Floats, n: int, ho
     weights = _lagrange(np.log(rows.n[chosen]), math.log(n))
     each = np.stack([_along(values[r], int(rows.reach[r]), horizon, share) for r in chosen])
     return np.asarray(np.tensordot(weights, each, axes=1))
+
+
+def _at_c(rows: Table, values: Floats, n: int, c: float, share: bool) -> tuple[Floats, Floats]:
+    """Value at fixed c: between the two rows around n that contain c, else on the line through the widest below n.
+
+    Linear in u = sqrt(n^{-1/2} + 0.0007 c^5), which is how the spread of log ||W^k x||^2 goes: its variance is about
+    (2/beta) c (n^{-1/2} + 0.0007 c^5) for small c. The doubt is the difference to a line in n^{-1/2}.
+    """
+    steps = c * np.sqrt(rows.n)
+    containing = (steps <= rows.reach) & (steps >= 1.0)
+    below, above = np.flatnonzero(containing & (rows.n <= n)), np.flatnonzero(containing & (rows.n > n))
+    chosen = np.append(below[-1:], above[:1]) if below.size and above.size else np.append(below, above)[-_FEW:]
+    if chosen.size < 2:
+        raise ValueError(f"n={n} and {c:.3g} sqrt(n) steps lie too far outside the table of quantiles; sample them.")
+    at_c = np.stack([_along(values[r], int(rows.reach[r]), float(steps[r]), share) for r in chosen])
+    x, x_n = 1.0 / np.sqrt(rows.n[chosen]), 1.0 / math.sqrt(n)
+    bend = 0.0007 * c**5
+    value = _line(np.sqrt(x + bend) - math.sqrt(x_n + bend), at_c)
+    return value, np.abs(value - _line(x - x_n, at_c))
+
+
+def _spread_only(rows: Table, values: Floats, n: int, horizon: int, share: bool) -> Floats:
+    """For few steps, where z goes like sqrt(T/n): z sqrt(n/T), linear in 1/n at fixed T between two rows, constant beyond."""
+    upper = min(int(np.searchsorted(rows.n, n)), len(rows.n) - 1)
+    lower = max(0, upper - 1) if rows.n[upper] > n else upper
+    limit = 1.0 if share else 0.0
+    at, scaled = [], []
+    for r in (lower, upper):
+        held = min(horizon, int(rows.reach[r]))
+        at.append(1.0 / rows.n[r])
+        scaled.append((_along(values[r], int(rows.reach[r]), held, share) - limit) * math.sqrt(rows.n[r] / held))
+    weight = 0.0 if lower == upper else (1.0 / n - at[1]) / (at[0] - at[1])
+    return np.asarray(limit + (weight * scaled[0] + (1.0 - weight) * scaled[1]) * math.sqrt(horizon / n))
+
+
+def _line(x: Floats, y: Floats) -> Floats:
+    """Value at 0 of the least-squares line through y (points, ..)."""
+    flat = np.polynomial.polynomial.polyfit(x, y.reshape(len(x), -1), 1)[0]
+    return np.asarray(flat.reshape(y.shape[1:]))
 
 
 def _along(row: Floats, reach: int, horizon: float, share: bool) -> Floats:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TOO_MANY = 1 << 26
+_PRESERVED = 0.01
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,10 @@ class Propagation:
         return "\n".join(lines)
 
     def _verdict(self) -> str:
-        if self.drift < 0.01 * math.sqrt(self.horizon):
-            return "This W preserves energy at every step, as orthogonal and unitary matrices do."
+        if self.drift < _PRESERVED:
+            return "This W preserves energy to 1 % at every step, as orthogonal and unitary matrices do."
         if self.share_inside >= 0.5:
-            return "This W behaves like a Gaussian draw of its size and scale."
+            return "Its energies are among those of Gaussian draws of its size and scale."
         low, _, high = self.band()
         median = float(np.median(self.log_signal[:, -1]))
         side = "above" if median > high else "below" if median < low else "around"
@@ -111,8 +112,8 @@ def propagate(weights: Any, horizon: int, *, directions: int = 16, seed: int = 0
     Parameters
     ----------
     weights
-        A square matrix (NumPy, PyTorch, JAX), a ``torch.nn.RNN`` or ``RNNCell`` (its first recurrent kernel, taken as linear),
-        or a ``torch.nn.Linear`` with as many outputs as inputs.
+        A square matrix (NumPy, PyTorch, JAX), a ``torch.nn.RNN`` or ``RNNCell`` (the recurrent kernel of its first layer,
+        taken as linear), or a ``torch.nn.Linear`` with as many outputs as inputs.
     horizon
         Number of steps, at most 1e6.
     directions
@@ -175,6 +176,8 @@ def _matrix(weights: Any) -> NDArray[Any]:
     if hasattr(weights, "named_parameters"):
         weights = _kernel_of(weights, type(weights).__name__)
     name = type(weights).__name__
+    if getattr(weights, "is_meta", False):
+        raise ValueError("the tensor is on the meta device and holds no numbers; materialise it first.")
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
         weights = (weights.cdouble() if weights.is_complex() else weights.double()).numpy()
@@ -191,11 +194,11 @@ def _matrix(weights: Any) -> NDArray[Any]:
 
 def _kernel_of(module: Any, name: str) -> Any:
     parameters = dict(module.named_parameters())
-    if name in ("RNN", "RNNCell"):
-        return parameters["weight_hh_l0" if name == "RNN" else "weight_hh"]
-    if name == "Linear":
-        return parameters["weight"]
-    if name in ("GRU", "LSTM", "GRUCell", "LSTMCell"):
+    kinds = {kind.__name__ for kind in type(module).__mro__}
+    for kind, parameter in (("RNN", "weight_hh_l0"), ("RNNCell", "weight_hh"), ("Linear", "weight")):
+        if kind in kinds and parameter in parameters:
+            return parameters[parameter]
+    if kinds & {"GRU", "LSTM", "GRUCell", "LSTMCell"}:
         raise ValueError(f"{name} has gates, so its recurrence is not W alone; pass one n x n block of its weight_hh.")
     raise ValueError(
         f"propagate takes a square matrix, nn.RNN, nn.RNNCell or nn.Linear, got a module {name}; pass its kernel."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from signalprop.energy import MAX_ZONAL_K, MAX_ZONAL_T
 from signalprop.fields import Field, as_field, one_of
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.mean_path import MeanPath
+from signalprop.initialization.spectral_edge import log_radius_quantile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,9 +26,7 @@ CRITERIA = ("quantile", "bounded", "minimax", "edge", "glorot")
 MODELS = ("rnn", "lru")
 MAX_WIDTH = 10**18
 MAX_HORIZON = 10**6
-MAX_DRIVEN_HORIZON = MAX_ZONAL_T
 DEFAULT_SAMPLES = 2000
-EDGE_LAW_FROM = 1000
 _WITHIN = 1.96
 
 Progress = Callable[[int, int], None]
@@ -42,6 +42,8 @@ class SafeScale:
         g: multiply Glorot-scaled (fan-in) Gaussian weights by it.
     interval
         For ``criterion="quantile"`` the 95 % confidence interval of g; otherwise both ends are g.
+    tolerance, quantile, bound
+        What was asked for; each criterion reads its own.
     source
         ``"exact energies"``, ``"table"`` (shipped quantiles of one draw), ``"samples"`` (drawn for this call),
         ``"spectral edge"`` or ``"definition"``.
@@ -55,6 +57,10 @@ class SafeScale:
     scale: float
     interval: tuple[float, float]
     source: str
+    tolerance: float
+    quantile: float
+    bound: float
+    drawn: NDArray[np.float64] | None = dataclass_field(default=None, repr=False, compare=False)
 
     @property
     def std(self) -> float:
@@ -95,33 +101,44 @@ class SafeScale:
     def _log_scale(self) -> float:
         return math.log(self.scale)
 
-    def exploding_share(
-        self, bound: float = one_draw_table.BOUND, *, samples: int | None = None, seed: int = 0
-    ) -> tuple[float, float]:
-        """Share of draws of W whose energy passes `bound` at some step up to the horizon, as a 95 % interval.
+    @property
+    def has_mean(self) -> bool:
+        """Whether the exact mean energies reach this horizon, and so `peak`, `dip` and `log_path`."""
+        return self.horizon <= _mean_reach(self.field, self.model)
 
-        From the shipped table for the default bound of 10, where less than 1 % and more than 99 % are said as (0, 0.01) and
-        (0.99, 1); from `samples` fresh draws (default 2000; Wilson interval) if asked for, and for other bounds.
+    def exploding_share(
+        self, bound: float | None = None, *, samples: int | None = None, seed: int = 0
+    ) -> tuple[float, float, float]:
+        """Share of draws of W whose energy passes `bound` at some step up to the horizon: estimate, and its 95 % interval.
+
+        For `bound` = 10 (the default, unless this scale was asked for another) from the shipped table, where less than 1 % and
+        more than 99 % are said as the intervals (0, 0.01) and (0.99, 1); for other bounds, or if `samples` is given, from
+        draws (default 2000; Wilson interval).
 
         Examples
         --------
-        >>> low, high = safe_scale(512, 200).exploding_share()
+        >>> share, low, high = safe_scale(512, 200).exploding_share()
         >>> low < 0.05 < high
         True
         """
-        log_bound = math.log(_bound(bound))
-        if samples is None and bound == one_draw_table.BOUND:
+        limit = _bound(self.bound if bound is None else bound)
+        if samples is None and limit == one_draw_table.BOUND:
             quantiles, error = one_draw_table.log_scales(self.n, self.horizon, self.field, self.model)
-            ends = [
-                one_draw_table.share_below(quantiles, self._log_scale + shift * error) for shift in (-_WITHIN, _WITHIN)
-            ]
-            return ends[0][0], ends[1][1]
+            low, middle, high = (
+                one_draw_table.share_below(quantiles, self._log_scale + shift * error)
+                for shift in (-_WITHIN, 0.0, _WITHIN)
+            )
+            return 0.5 * (middle[0] + middle[1]), low[0], high[1]
         from scipy import stats
 
-        log_scales = _drawn_log_scales(self.n, self.horizon, self.field, self.model, log_bound, samples, seed, None)
+        log_scales = self.drawn if samples is None and limit == self.bound else None
+        if log_scales is None:
+            log_scales = _drawn_log_scales(
+                self.n, self.horizon, self.field, self.model, math.log(limit), samples, seed, None
+            )
         passed = int(np.sum(log_scales < self._log_scale))
         found = stats.binomtest(passed, log_scales.size).proportion_ci(0.95, method="wilson")
-        return float(found.low), float(found.high)
+        return passed / log_scales.size, float(found.low), float(found.high)
 
     def plot(self) -> Figure:
         """Energy against step before and after scaling: band of draws, median, mean, horizon."""
@@ -131,7 +148,8 @@ class SafeScale:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
-        peak, dip = self.peak, self.dip
+        peak, dip = (self.peak, self.dip) if self.has_mean else (None, None)
+        share, low, high = self.exploding_share()
         return {
             "n": self.n,
             "horizon": self.horizon,
@@ -142,9 +160,12 @@ class SafeScale:
             "std": self.std,
             "interval": list(self.interval),
             "source": self.source,
-            "exploding_share": list(self.exploding_share()),
-            "mean_peak": {"step": peak[0], "log_energy": peak[1]},
-            "mean_dip": {"step": dip[0], "log_energy": dip[1]},
+            "tolerance": self.tolerance,
+            "quantile": self.quantile,
+            "bound": self.bound,
+            "exploding_share": {"bound": self.bound, "estimate": share, "interval": [low, high]},
+            "mean_peak": None if peak is None else {"step": peak[0], "log_energy": peak[1]},
+            "mean_dip": None if dip is None else {"step": dip[0], "log_energy": dip[1]},
         }
 
 
@@ -183,8 +204,8 @@ def safe_scale(
           sqrt(n) steps is carried by draws nobody will see.
         - ``"minimax"``: the g that minimises max_k |log E(k; g)|.
         - ``"edge"``: one over the `quantile`-quantile of the spectral radius of W (the proposal of Bar et al.,
-          arXiv:2505.19827): by its Gumbel limit from n = 1000 on (real and complex weights; Rider 2003, Rider-Sinclair 2014),
-          which converges so slowly that below it the shipped table is used (quantiles from 0.01 to 0.99).
+          arXiv:2505.19827): by Kostlan's product for complex and quaternion weights, from the shipped table for real ones up to
+          n = 12288 (quantiles from 0.01 to 0.99), see `signalprop.initialization.spectral_edge`.
         - ``"glorot"``: 1.
     tolerance, quantile, bound
         Parameters of the criteria above.
@@ -220,9 +241,12 @@ def safe_scale(
     one_of(criterion, CRITERIA, "criterion")
     steps = whole_number(horizon, "horizon", 1, *_longest(criterion, kind, model))
     allowed = positive_float(tolerance, "tolerance")
-    if not 0.0 < positive_float(quantile, "quantile") < 1.0:
-        raise ValueError(f"quantile must lie strictly between 0 and 1, got {quantile!r}.")
+    check_quantile(quantile)
     log_bound = math.log(_bound(bound))
+    whole_number(seed, "seed", 0)
+    if samples is not None:
+        whole_number(samples, "samples", 2)
+    drawn: NDArray[np.float64] | None = None
     interval: tuple[float, float] | None = None
     source = "exact energies"
     if criterion == "glorot":
@@ -232,7 +256,7 @@ def safe_scale(
     elif criterion == "minimax":
         log_g = MeanPath(width, steps, kind, model).minimax()
     elif criterion == "edge":
-        log_g, source = -log_edge(width, kind, quantile), "spectral edge" if width >= EDGE_LAW_FROM else "table"
+        log_g, source = -log_edge(width, kind, quantile), "spectral edge"
     elif samples is None and (quantile, bound) == (one_draw_table.DEFAULT, one_draw_table.BOUND):
         quantiles, error = one_draw_table.log_scales(width, steps, kind, model)
         log_g, source = float(quantiles[one_draw_table.AT_DEFAULT]), "table"
@@ -245,45 +269,60 @@ def safe_scale(
         log_g = float(np.quantile(drawn, 1.0 - quantile, method="median_unbiased"))
         interval, source = (math.exp(low), math.exp(high)), "samples"
     g = math.exp(log_g)
-    return SafeScale(width, steps, kind, model, criterion, g, interval or (g, g), source)
+    return SafeScale(
+        width,
+        steps,
+        kind,
+        model,
+        criterion,
+        g,
+        interval or (g, g),
+        source,
+        allowed,
+        float(quantile),
+        float(bound),
+        drawn,
+    )
 
 
 def log_edge(n: int, field: Field, probability: float) -> float:
-    """Log of the `probability`-quantile of the spectral radius: 1 + sqrt(gamma/(4n)) + X/sqrt(4 n gamma), X Gumbel.
+    """Log of the `probability`-quantile of the spectral radius of W.
 
-    P(X <= x) = exp(-e^{-x}) (complex), exp(-e^{-x}/2) (real); gamma = log(n/2pi) - 2 log log n. The 95 % quantile of this law is
-    off by 0.17 at n = 200, 0.02 at n = 512 and below 0.01 from n = 1000 on; there it is used, below it the table.
+    Complex and quaternion weights at any width, real ones from n = 12288 on: `spectral_edge`. Real weights below: the shipped
+    table, whose long paths are ruled by the radius.
 
     Raises
     ------
     ValueError
-        Quaternion weights from n = 1000 on, or a quantile outside the table below.
+        Real weights, n <= 12288, and a probability outside [0.01, 0.99].
     """
-    if n < EDGE_LAW_FROM:
-        if not one_draw_table.LEVELS[0] <= probability <= one_draw_table.LEVELS[-1]:
-            raise ValueError(
-                f"below n = {EDGE_LAW_FROM} criterion='edge' knows quantiles from {one_draw_table.LEVELS[0]} to "
-                f"{one_draw_table.LEVELS[-1]}, got {probability!r}."
-            )
-        return one_draw_table.log_edge(n, field, probability)
-    if field is Field.QUATERNION:
+    if field is not Field.REAL or n > one_draw_table.DENSE_TO:
+        return log_radius_quantile(n, field, probability)
+    if not one_draw_table.LEVELS[0] <= probability <= one_draw_table.LEVELS[-1]:
         raise ValueError(
-            f"criterion='edge' from n = {EDGE_LAW_FROM} on is known for real and complex weights, got field='quaternion'; "
-            "use 'quantile'."
+            f"criterion='edge' for real weights knows quantiles from {one_draw_table.LEVELS[0]} to {one_draw_table.LEVELS[-1]}, "
+            f"got {probability!r}."
         )
-    gamma = math.log(n / (2.0 * math.pi)) - 2.0 * math.log(math.log(n))
-    share = 0.5 if field is Field.REAL else 1.0
-    x = -math.log(-math.log(probability) / share)
-    return math.log1p(math.sqrt(gamma / (4.0 * n)) + x / math.sqrt(4.0 * n * gamma))
+    return one_draw_table.log_edge(n, field, probability)
+
+
+def check_quantile(quantile: float) -> None:
+    """Refuse a quantile outside (0, 1), ends included."""
+    if not 1e-9 <= positive_float(quantile, "quantile") <= 1.0 - 1e-9:
+        raise ValueError(f"quantile must lie strictly between 0 and 1, got {quantile!r}.")
+
+
+def _mean_reach(field: Field, model: str) -> int:
+    """Longest horizon with exact mean energies of every step."""
+    if model == "lru":
+        return MAX_ZONAL_T
+    return MAX_HORIZON if field is Field.COMPLEX else MAX_ZONAL_K
 
 
 def _longest(criterion: str, field: Field, model: str) -> tuple[int, str]:
     """Largest horizon of a criterion, and what to use beyond it."""
-    if criterion in ("bounded", "minimax"):
-        if model == "lru":
-            return MAX_DRIVEN_HORIZON, "Beyond that use criterion='quantile'."
-        if field is not Field.COMPLEX:
-            return MAX_ZONAL_K, "Exact energies end there; use criterion='quantile'."
+    if criterion in ("bounded", "minimax") and _mean_reach(field, model) < MAX_HORIZON:
+        return _mean_reach(field, model), "Exact energies end there; use criterion='quantile'."
     return MAX_HORIZON, "No Gaussian recurrence holds a signal that long; use an orthogonal or unitary one."
 
 

@@ -38,7 +38,7 @@ def ginibre_(
         float16, bfloat16, float32 and float64 take real weights; complex64 and complex128 take complex weights, real and
         imaginary part independent with variance g^2/(2n) each. Drawn in float32 at least, then rounded to the type.
     horizon
-        Number of steps T the signal should survive, 1 <= T <= 1e6.
+        Number of steps T the signal should survive, 1 <= T <= 1e6. The default criterion is not followed above g = 1 (few steps).
     scale
         g itself, instead of `horizon`: ``scale=1.0`` is Glorot.
     generator

@@ -1,6 +1,7 @@
 import json
 import math
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -30,14 +31,14 @@ def test_no_scale_works_for_2000_steps_at_width_512():
     text = flat(advice)
     for part in (
         "no scale works",
-        "2000 steps is 88.4 times sqrt(512)",
+        "2000 steps are 88.4 times sqrt(512)",
         "Glorot (g = 1) explodes",
         "the luckiest 5 % still by e^3",
         "nothing survives",
         "torch.nn.init.orthogonal_",
         "RotRNN",
         "LRU",
-        "The average over draws is e^2902, carried by draws that nobody will ever see",
+        "The average over draws is e^2902, carried by fewer than one draw in a hundred",
         "signalprop scale -n 512 -T 2000 --plot",
     ):
         assert part in text
@@ -55,8 +56,8 @@ def test_glorot_is_fine_for_64_steps_at_width_4096():
     assert (advice.verdict, advice.scale) == ("keep", 1.0)
     text = flat(advice)
     assert "Glorot is fine" in text
-    assert "64 steps is 1 times sqrt(4096)" in text
-    assert "the average energy has grown by 4.9 %" in text
+    assert "64 steps are 1 times sqrt(4096)" in text
+    assert "The average over draws has grown by 4.9 %" in text
     low, high = (float(x) for x in re.search(r"90 % of draws end between ([\d.]+)x and ([\d.]+)x", text).groups())
     assert low == pytest.approx(0.72, abs=0.05)
     assert high == pytest.approx(1.48, abs=0.08)
@@ -77,7 +78,7 @@ def test_in_between_the_scale_is_trimmed():
 def test_every_page_is_complete_and_agrees_with_its_numbers(n, horizon, field):
     advice = advise(n, horizon, field)
     text = str(advice)
-    assert max(len(line) for line in text.splitlines()) <= 120
+    assert max(len(line) for line in text.splitlines()) <= 112
     assert not re.search(r"\bnan\b|\binf\b|None", text)
     json.dumps(advice.as_dict(), allow_nan=False)
     assert advice.log_mean == pytest.approx(float(rnn_energy(n, horizon, field, log=True)), abs=1e-9)
@@ -127,6 +128,31 @@ def test_factors_are_readable(log_value, text):
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_pasted_lines_run():
+    import torch
+
+    for n, horizon in ((64, 8), (64, 40), (64, 400)):
+        lines = str(advise(n, horizon)).splitlines()
+        block = [
+            line[12:] for line in lines if line.startswith(("  PyTorch   from", "            ginibre_(", "  or plain"))
+        ]
+        rnn = torch.nn.RNN(3, n)
+        names = {"rnn": rnn, "torch": torch, "d_model": 5}
+        for line in block:
+            exec(line.strip(), names)
+        std = float(re.search(r"std=([\d.]+)", block[-1]).group(1))
+        assert float(rnn.weight_hh_l0.std()) == pytest.approx(std, rel=0.05)
+        for layer in re.findall(r"signalprop\.nn\.\w+\(.*\)", str(advise(n, 400))):
+            exec("import signalprop.nn; layer = " + layer, names)
+            assert names["layer"](torch.zeros(1, 3, 5)).shape == (1, 3, 5)
+
+
+def test_readme_shows_the_page_as_it_is():
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text()
+    shown = readme.split("$ signalprop scale -n 512 -T 2000\n")[1].split("\n[and details")[0]
+    assert str(advise(512, 2000)).startswith(shown)
 
 
 def test_figure_shows_both_scales():

@@ -58,9 +58,10 @@ def test_nothing_overflows(factor):
 def test_what_it_says():
     orthogonal = propagate(np.linalg.qr(W)[0], 200)
     assert "preserves energy" in str(orthogonal)
-    assert "behaves like a Gaussian draw" in str(propagate(W, 20))
+    assert "among those of Gaussian draws" in str(propagate(W, 20))
     assert "above the band" in str(propagate(W + 0.1, 60))
     assert "40 x 40, real" in str(orthogonal)
+    assert "preserves" not in str(propagate(1.00005 * np.linalg.qr(W)[0], 1000))
 
 
 def test_what_holds_a_matrix_makes_no_difference():
@@ -100,6 +101,7 @@ def test_figure():
         (lambda: propagate(np.eye(3), 5, directions=0), "directions must be at least 1"),
         (lambda: propagate(torch.nn.GRU(3, 4), 5), "GRU has gates, so its recurrence is not W alone"),
         (lambda: propagate(torch.nn.Linear(3, 4), 5), r"square matrix, got Parameter of shape \(4, 3\)"),
+        (lambda: propagate(torch.empty(3, 3, device="meta"), 5), "on the meta device"),
         (lambda: propagate(torch.nn.ReLU(), 5), "got a module ReLU"),
         (lambda: propagate("W", 5), "square matrix, got str"),
     ],
