@@ -8,8 +8,8 @@ Reading it at (n, T), c = T/sqrt(n):
 
 - n up to 12288, T within the rows around n: cubic interpolation, in log T inside a row and in log n between rows at the same T;
 - T beyond rows that end past c = 16: there the spectral radius has taken over and log-energies grow linearly in T;
-- n or T beyond that: at fixed c, where the law has a limit as n grows, from the rows that contain c; past c = 32 linearly in
-  T, and at least as steep as the spectral radius makes it (`spectral_edge`);
+- n or T beyond that: at fixed c, where the law has a limit as n grows, from the rows that contain c; past c = 4 as a remainder
+  to what the spectral radius makes of it (`spectral_edge`);
 - few steps at a large width: there only the spread sqrt(2T/(beta n)) of log ||W^T x||^2 counts.
 
 What is interpolated is z = 2 T (log g - log g_inf(T)), g_inf the scale of infinite width: minus the log-energy a draw gains.
@@ -45,6 +45,7 @@ NAMES = ("log_scale", "log_scale_error", "log_energy", "held_share", "held_log_s
 AT_DEFAULT = 2  # where 1 - DEFAULT stands in LEVELS
 DENSE_TO = 12_288  # rows up to here are close enough for interpolation in n
 _FEW = 3
+_RULED = 4.0  # from this c on the remainder to the spectral radius varies less than z itself
 _SETTLED = 16.0  # from c = T/sqrt(n) = 16 on the spectral radius decides
 
 
@@ -101,12 +102,9 @@ def log_scales(n: int, horizon: int, field: Field, model: str) -> tuple[Floats, 
     The error is one standard deviation of the tabulated 5 % quantile, and what reading between or beyond the rows may add.
     """
     rows = table(field)
-    index = MODELS.index(model)
-    edge = None
-    if n > DENSE_TO or horizon > 2.0 * _SETTLED * math.sqrt(n):
-        edge = edges(n, field)
-    z, doubt = _read(rows, "log_scale", n, horizon, edge, (slice(None), index))
-    noise, _ = _read(rows, "log_scale_error", n, horizon, None, (slice(None), index))
+    pick = (slice(None), MODELS.index(model))
+    z, doubt = _read(rows, "log_scale", n, horizon, field, pick)
+    noise, _ = _read(rows, "log_scale_error", n, horizon, None, pick)
     log_g = np.sort(infinite_log_scale(horizon, model) + z / (2.0 * horizon))
     return log_g, math.hypot(abs(float(noise)), float(doubt[AT_DEFAULT])) / (2.0 * horizon)
 
@@ -124,7 +122,7 @@ def log_edge(n: int, field: Field, probability: float) -> float:
     """
     rows = table(field)
     far = 10**9
-    z, _ = _read(rows, "log_scale", n, far, None, (slice(None), 0))
+    z, _ = _read(rows, "log_scale", n, far, field, (slice(None), 0))
     normal = NormalDist()
     scores = [normal.inv_cdf(level) for level in LEVELS]
     return -float(np.interp(normal.inv_cdf(1.0 - probability), scores, np.sort(z / (2.0 * far))))
@@ -132,10 +130,8 @@ def log_edge(n: int, field: Field, probability: float) -> float:
 
 def log_energies(n: int, horizon: int, field: Field) -> Floats:
     """Quantiles (`LEVELS`) over draws of log(||W^T x||^2/||x||^2) at g = 1."""
-    rows = table(field)
-    beyond = n > DENSE_TO or horizon > 2.0 * _SETTLED * math.sqrt(n)
-    minus, _ = _read(rows, "log_energy", n, horizon, edges(n, field) if beyond else None)
-    return np.sort(-minus)[:]
+    minus, _ = _read(table(field), "log_energy", n, horizon, field)
+    return np.sort(-minus)
 
 
 def held(n: int, horizon: int, field: Field) -> tuple[float, float]:
@@ -161,9 +157,12 @@ def share_below(quantiles: Floats, value: float) -> tuple[float, float]:
 
 
 def _read(
-    rows: Table, name: str, n: int, horizon: int, edge: Floats | None = None, pick: Any = ...
+    rows: Table, name: str, n: int, horizon: int, field: Field | None = None, pick: Any = ...
 ) -> tuple[Floats, Floats]:
-    """Value of a table (rows, horizons, ..) at (n, horizon), and how far reading between or beyond the rows may be off."""
+    """Value of a table (rows, horizons, ..) at (n, horizon), and how far reading between or beyond the rows may be off.
+
+    With `field` the values are log-energies with a minus, which the spectral radius rules at large c.
+    """
     values, share = rows.values[name][pick], name == "held_share"
     reaching = np.flatnonzero(rows.reach >= horizon)
     widest = reaching.size and rows.n[reaching[-1]]
@@ -174,36 +173,69 @@ def _read(
         longest = int(rows.reach[max(0, around - 1) : around + 1].min())
         if longest >= _SETTLED * math.sqrt(n):
             reaching = np.flatnonzero(rows.reach >= longest)
-            return _straight_on(horizon, longest, lambda t: (_between(rows, reaching, values, n, t, share), 0.0), None)
+            return _straight_on(horizon, longest, lambda t: (_between(rows, reaching, values, n, t, share), 0.0))
     c = horizon / math.sqrt(n)
-    last = 2.0 * _SETTLED
-    if c > last:
-        slope = (
-            None if edge is None else -2.0 * edge * math.sqrt(n)
-        )  # of z in c, once the largest eigenvalue has taken over
-        return _straight_on(c, last, lambda at: _at_c(rows, values, n, at, share), slope)
     below = int(np.searchsorted(rows.n, n)) - 1
     short = horizon <= rows.reach[below : below + 2].min() and horizon <= math.sqrt(rows.n[below])
     if short or (rows.n[-1] < n and c * math.sqrt(rows.n[-_FEW]) < 1.0):
         return _spread_only(rows, values, n, horizon, share), np.zeros(values.shape[2:])
-    return _at_c(rows, values, n, c, share)
+    last = 2.0 * _SETTLED
+    if field is not None and c >= _RULED:
+        at = c if field is Field.REAL else min(c, last)
+        return _ruled_by_radius(rows, values, n, c, field, at)
+    return _at_c(rows, values, n, min(c, last), share)
+
+
+def _ruled_by_radius(rows: Table, values: Floats, n: int, c: float, field: Field, at: float) -> tuple[Floats, Floats]:
+    """Past a few sqrt(n) steps: z = r - 2T log(radius) + log(n)/2 with r that hardly depends on n or c.
+
+    log(n)/2 is what the overlap of the input with the outermost eigenvectors costs. The radius is that of `spectral_edge`; for
+    real weights its law is a little short, so that r falls slowly with c, and is continued linearly.
+    """
+
+    def remainder(point: float) -> tuple[Floats, Floats]:
+        chosen = _containing(rows, n, point)
+        each = [
+            _along(values[r], int(rows.reach[r]), point * math.sqrt(rows.n[r]), False)
+            - _radius_term(int(rows.n[r]), point, field)
+            for r in chosen
+        ]
+        r = np.stack(each)
+        x = 1.0 / np.sqrt(rows.n[chosen]) - 1.0 / math.sqrt(n)
+        return np.asarray(r.mean(axis=0)), np.abs(_line(x, r) - r.mean(axis=0))
+
+    last = 2.0 * _SETTLED
+    found, doubt = remainder(min(at, last)) if at <= last else _straight_on(at, last, remainder)
+    return found + _radius_term(n, c, field), doubt
+
+
+def _radius_term(n: int, c: float, field: Field) -> Floats:
+    return 0.5 * math.log(n) - 2.0 * c * math.sqrt(n) * edges(n, field)
 
 
 def _straight_on(
-    at: float, last: float, value: Callable[[float], tuple[Floats, Floats | float]], slope: Floats | None
+    at: float, last: float, value: Callable[[float], tuple[Floats, Floats | float]]
 ) -> tuple[Floats, Floats]:
-    """Linear continuation beyond `last` with the slope of its upper half, or with `slope` where that is steeper (downwards).
+    """Linear continuation beyond `last` with the slope of its upper half; doubt: what the upper third makes of it.
 
-    Doubt: what the slope of the upper third, or the gentler of the two slopes, would make of it.
+    A share has settled near zero and stays; a held scale is a matter of taste there.
     """
-    (end, doubt), (half, _), (third, _) = value(last), value(last / 2.0), value(last * 2.0 / 3.0)
-    if end.ndim == 0:  # a share has settled near zero and stays; a held scale is a matter of taste there
+    end, doubt = value(last)
+    if end.ndim == 0:
         return end, np.zeros(())
-    own, other = (end - half) / (last / 2.0), (end - third) / (last / 3.0)
-    if slope is None:
-        return end + own * (at - last), doubt + np.abs(own - other) * (at - last)
-    line, cap = end + own * (at - last), slope * at
-    return np.minimum(line, cap), doubt + np.minimum(np.abs(own - other) * (at - last), np.abs(line - cap))
+    own, other = ((end - value(last * part)[0]) / (last * (1.0 - part)) for part in (1 / 2, 2 / 3))
+    return end + own * (at - last), doubt + np.abs(own - other) * (at - last)
+
+
+def _containing(rows: Table, n: int, c: float) -> NDArray[np.intp]:
+    """The rows around n that contain c; where the wider one does not, the widest few below n."""
+    steps = c * np.sqrt(rows.n)
+    containing = (steps <= rows.reach) & (steps >= 1.0)
+    below, above = np.flatnonzero(containing & (rows.n <= n)), np.flatnonzero(containing & (rows.n > n))
+    chosen = np.append(below[-1:], above[:1]) if below.size and above.size else np.append(below, above)[-_FEW:]
+    if chosen.size < 2:
+        raise ValueError(f"n={n} and {c:.3g} sqrt(n) steps lie too far outside the table of quantiles; sample them.")
+    return chosen
 
 
 def _between(rows: Table, reaching: NDArray[np.intp], values: Floats, n: int, horizon: float, share: bool) -> Floats:
@@ -220,13 +252,8 @@ def _at_c(rows: Table, values: Floats, n: int, c: float, share: bool) -> tuple[F
     Linear in u = sqrt(n^{-1/2} + 0.0007 c^5), which is how the spread of log ||W^k x||^2 goes: its variance is about
     (2/beta) c (n^{-1/2} + 0.0007 c^5) for small c. The doubt is the difference to a line in n^{-1/2}.
     """
-    steps = c * np.sqrt(rows.n)
-    containing = (steps <= rows.reach) & (steps >= 1.0)
-    below, above = np.flatnonzero(containing & (rows.n <= n)), np.flatnonzero(containing & (rows.n > n))
-    chosen = np.append(below[-1:], above[:1]) if below.size and above.size else np.append(below, above)[-_FEW:]
-    if chosen.size < 2:
-        raise ValueError(f"n={n} and {c:.3g} sqrt(n) steps lie too far outside the table of quantiles; sample them.")
-    at_c = np.stack([_along(values[r], int(rows.reach[r]), float(steps[r]), share) for r in chosen])
+    chosen = _containing(rows, n, c)
+    at_c = np.stack([_along(values[r], int(rows.reach[r]), c * math.sqrt(rows.n[r]), share) for r in chosen])
     x, x_n = 1.0 / np.sqrt(rows.n[chosen]), 1.0 / math.sqrt(n)
     bend = 0.0007 * c**5
     value = _line(np.sqrt(x + bend) - math.sqrt(x_n + bend), at_c)
