@@ -1,8 +1,9 @@
 """What a set of draws says about a mean, and whether it can be believed.
 
 The energy of one draw is log-normal-like far beyond sqrt(n) steps: a few draws carry the mean, and when they are
-missing the sample mean *and* its standard error are both too small. So an estimate carries the median and quantiles,
-the share of the sum held by the top 1 % of the draws, the effective sample size, and the exact value where it is known.
+missing the sample mean *and* its standard error are both too small. So an estimate carries the median and quantiles with
+intervals, the share of the sum held by the top 1 % of the draws, the effective sample size, the tail index, the exact mean
+and the exact second moment where they are known, and a verdict in words.
 """
 
 from __future__ import annotations
@@ -15,10 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from signalprop.montecarlo.one_draw import order_ranks
+from signalprop.montecarlo.tail import tail_index
+
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 HEAVY_TAIL_SHARE = 0.5
 SUSPECT_TAIL_SHARE = 0.2
 DISAGREEMENT_Z = 4.0
+CONFIDENCE = 0.95
+HOPELESS_ERROR = 0.5
+OPTIMISM = 2.0
 _FLOAT_LOG = 708.0
 
 
@@ -43,6 +50,16 @@ class Estimate:
         Effective sample size (sum y)^2 / sum y^2 (Kish).
     log_exact
         Natural log of the exact mean, or None where none is known.
+    log_intervals
+        Triples (q, low, high): 95 % confidence interval of the q-quantile in logs, by order statistics; -inf or inf where
+        there are too few draws for an end.
+    tail_index, tail_index_stderr
+        Hill's estimate of the Pareto index of the tail and its standard error (`signalprop.montecarlo.tail`), or None for
+        fewer than 50 draws.
+    log_second_moment
+        Natural log of the exact E y^2, or None where it is not known.
+    tempered
+        Whether ``method="tempered"`` of `signalprop.sample` covers what was drawn; the verdict then names it.
     """
 
     samples: int
@@ -53,12 +70,25 @@ class Estimate:
     tail_share: float
     ess: float
     log_exact: float | None = None
+    log_intervals: tuple[tuple[float, float, float], ...] = ()
+    tail_index: float | None = None
+    tail_index_stderr: float | None = None
+    log_second_moment: float | None = None
+    tempered: bool = False
 
     @classmethod
     def from_logs(
-        cls, logs: ArrayLike, log_exact: float | None = None, quantiles: Sequence[float] = QUANTILES
+        cls,
+        logs: ArrayLike,
+        log_exact: float | None = None,
+        quantiles: Sequence[float] = QUANTILES,
+        *,
+        log_second_moment: float | None = None,
+        tempered: bool = False,
     ) -> Estimate:
         """Summarise draws given by the natural logs of their values (-inf for a value of zero).
+
+        The other arguments are those of the attributes.
 
         Raises
         ------
@@ -80,27 +110,30 @@ class Estimate:
         for q in quantiles:
             if not 0.0 < q < 1.0:
                 raise ValueError(f"quantiles must lie strictly between 0 and 1, got {q}.")
-        top = float(values.max())
+        values = np.sort(values)
+        top = float(values[-1])
+        known: dict[str, Any] = {"log_exact": log_exact, "log_second_moment": log_second_moment, "tempered": tempered}
+        known["log_intervals"] = tuple(_interval(values, float(q)) for q in quantiles)
+        # A quantile is a draw that happened, which is also right for draws at -inf.
+        known["log_quantiles"] = tuple((float(q), float(values[int(q * (values.size - 1))])) for q in quantiles)
         if top == -math.inf:  # every draw died
-            return cls(
-                values.size, top, 0.0, top, tuple((q, top) for q in quantiles), 1.0, float(values.size), log_exact
-            )
+            return cls(values.size, top, 0.0, top, tail_share=1.0, ess=float(values.size), **known)
         scaled = np.exp(values - top)
         total = math.fsum(scaled)
         mean = total / values.size
-        largest = np.sort(scaled)[-max(1, values.size // 100) :]
-        deviation = float(np.std(scaled, ddof=1))
-        # 'lower' keeps the quantile a draw that happened, which is also right for draws at -inf.
-        levels: NDArray[np.float64] = np.quantile(values, list(quantiles), method="lower")
+        upper = values.size // 2
+        lower = (values.size - 1) // 2
+        index = tail_index(values) or (None, None)
         return cls(
             samples=values.size,
             log_mean=top + math.log(mean),
-            relative_stderr=deviation / math.sqrt(values.size) / mean,
-            log_median=float(np.quantile(values, 0.5, method="lower" if np.isneginf(values).any() else "linear")),
-            log_quantiles=tuple((float(q), float(level)) for q, level in zip(quantiles, levels, strict=True)),
-            tail_share=math.fsum(largest) / total,
+            relative_stderr=float(np.std(scaled, ddof=1)) / math.sqrt(values.size) / mean,
+            log_median=float(values[lower] if np.isneginf(values[0]) else 0.5 * (values[lower] + values[upper])),
+            tail_share=math.fsum(scaled[-max(1, values.size // 100) :]) / total,
             ess=total**2 / math.fsum(scaled**2),
-            log_exact=log_exact,
+            tail_index=index[0],
+            tail_index_stderr=index[1],
+            **known,
         )
 
     @property
@@ -110,7 +143,7 @@ class Estimate:
 
     @property
     def stderr(self) -> float:
-        """Standard error of the mean; meaningless where `heavy_tailed`."""
+        """Standard error of the mean; not to be read as one unless `trusted`."""
         return self.relative_stderr * self.mean
 
     @property
@@ -141,23 +174,74 @@ class Estimate:
         return -gap / self.relative_stderr
 
     @property
+    def predicted_relative_stderr(self) -> float | None:
+        """Standard error of a mean of that many draws over the exact mean, from the exact second moment; None if not known."""
+        if self.log_exact is None or self.log_second_moment is None:
+            return None
+        excess = self.log_second_moment - 2.0 * self.log_exact
+        return math.inf if excess > _FLOAT_LOG else math.sqrt(max(0.0, math.expm1(excess)) / self.samples)
+
+    @property
     def heavy_tailed(self) -> bool:
-        """Whether the top 1 % of the draws carry more than half of the sum."""
-        return self.tail_share > HEAVY_TAIL_SHARE
+        """Whether the mean is out of reach of these draws.
+
+        So it is where the top 1 % of the draws carry more than half of the sum, where the tail index is below 1 by more than
+        two standard errors, or where the exact second moment predicts a standard error above half of the mean.
+        """
+        return self._unreachable is not None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the mean and its standard error can be read as such; if not, `verdict` says why."""
+        return self._unreachable is None and self._optimistic is None
 
     @property
     def verdict(self) -> str:
         """One sentence on what the mean is worth."""
-        share = f"the top 1 % of the draws carry {100 * self.tail_share:.0f} % of the sum"
-        if self.heavy_tailed:
-            instead = "the median" if self.log_exact is None else "the exact mean or the median"
-            return f"mean not reachable with plain sampling here ({share}): read {instead}"
-        caution = f"; its error is optimistic, because {share}" if self.tail_share > SUSPECT_TAIL_SHARE else ""
+        if self._unreachable is not None:
+            instead = "read the median" if self.log_exact is None else "read the exact mean or the median"
+            tempered = "use method='tempered', or " if self.tempered else ""
+            return f"mean not reachable with plain sampling here ({self._unreachable}): {tempered}{instead}"
+        caution = "" if self._optimistic is None else f"; its error is optimistic, because {self._optimistic}"
         if self.z is None:
-            return f"mean with a usable error, no exact value to compare{caution}"
+            return f"mean with {'a usable' if not caution else 'an'} error, no exact value to compare{caution}"
         if abs(self.z) > DISAGREEMENT_Z:
             return f"mean DISAGREES with the exact value (z = {self.z:+.1f}){caution}"
         return f"mean agrees with the exact value (z = {self.z:+.1f}){caution}"
+
+    @property
+    def _unreachable(self) -> str | None:
+        """Why the mean is out of reach, or None."""
+        if self.tail_share > HEAVY_TAIL_SHARE:
+            return self._share
+        if self._index_below(1.0):
+            return f"the tail index is {self.tail_index:.2f} +- {self.tail_index_stderr:.2f}, below 1"
+        predicted = self.predicted_relative_stderr
+        if predicted is not None and predicted > HOPELESS_ERROR:
+            return f"the exact second moment predicts an error of {100 * predicted:.3g} % from {self.samples} draws"
+        return None
+
+    @property
+    def _optimistic(self) -> str | None:
+        """Why the standard error is too small to be believed, or None."""
+        if self.tail_share > SUSPECT_TAIL_SHARE:
+            return self._share
+        if self._index_below(2.0):
+            return f"the tail index is {self.tail_index:.2f} +- {self.tail_index_stderr:.2f}, below 2"
+        predicted = self.predicted_relative_stderr
+        if predicted is not None and predicted > OPTIMISM * self.relative_stderr + 1e-12:
+            return f"the exact second moment predicts an error of {100 * predicted:.3g} %"
+        return None
+
+    @property
+    def _share(self) -> str:
+        return f"the top 1 % of the draws carry {100 * self.tail_share:.0f} % of the sum"
+
+    def _index_below(self, limit: float) -> bool:
+        """Whether the tail index is below `limit` by more than two standard errors."""
+        if self.tail_index is None or self.tail_index_stderr is None:
+            return False
+        return self.tail_index + 2.0 * self.tail_index_stderr < limit
 
     def as_dict(self) -> dict[str, Any]:
         """Numbers for JSON: logs always, plain values where they fit into a float, the verdict in words."""
@@ -183,12 +267,24 @@ class Estimate:
             "log_quantiles": {str(q): finite(level) for q, level in self.log_quantiles},
             "tail_share": self.tail_share,
             "ess": self.ess,
+            "tail_index": None if self.tail_index is None else finite(self.tail_index),
+            "tail_index_stderr": None if self.tail_index_stderr is None else finite(self.tail_index_stderr),
+            "log_quantile_intervals": {str(q): [finite(low), finite(high)] for q, low, high in self.log_intervals},
             "exact": plain(self.log_exact),
             "log_exact": self.log_exact,
             "z": finite(self.z),
+            "predicted_relative_stderr": finite(self.predicted_relative_stderr),
             "heavy_tailed": self.heavy_tailed,
+            "trusted": self.trusted,
             "verdict": self.verdict,
         }
+
+
+def _interval(ordered: NDArray[np.float64], q: float) -> tuple[float, float, float]:
+    """(q, low, high), an end that the draws do not reach at -inf or inf."""
+    below, above = order_ranks(ordered.size, q, CONFIDENCE)
+    low = float(ordered[below]) if below >= 0 else -math.inf
+    return q, low, float(ordered[above]) if above < ordered.size else math.inf
 
 
 def _exp(log_value: float, name: str) -> float:

@@ -9,6 +9,7 @@ below a bound, and a quantile of those scales keeps a given share of the draws t
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,15 +109,23 @@ def quantile_interval(ordered: Floats, p: float, confidence: float = 0.95) -> tu
     ValueError
         Too few draws to have order statistics on both sides.
     """
-    from scipy import stats
-
     count = ordered.size
-    tail = 0.5 * (1.0 - confidence)
-    below = int(stats.binom.ppf(tail, count, p)) - 1
-    above = int(stats.binom.ppf(1.0 - tail, count, p))
+    below, above = order_ranks(count, p, confidence)
     if below < 0 or above >= count:
         raise ValueError(
             f"{count} samples do not reach the quantile {max(p, 1.0 - p):.6g} with an interval around it; "
             f"take at least {math.ceil(8.0 / min(p, 1.0 - p))} samples."
         )
     return float(ordered[below]), float(ordered[above])
+
+
+@lru_cache(maxsize=256)
+def order_ranks(count: int, p: float, confidence: float) -> tuple[int, int]:
+    """Positions (from 0) of the order statistics of `count` draws around the p-quantile; outside the draws if too few.
+
+    The number of draws below the quantile is binomial(count, p): the positions are its two quantiles, the lower one less 1.
+    """
+    from scipy import stats
+
+    tail = 0.5 * (1.0 - confidence)
+    return int(stats.binom.ppf(tail, count, p)) - 1, int(stats.binom.ppf(1.0 - tail, count, p))
