@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import fmpq, fmpz
 
@@ -111,10 +112,16 @@ def energy_variance(n: int, k: int, field: str = "complex") -> Fraction:
     depth = whole_number(
         k, "k", 0, 9, "Deeper loop equations take hours; estimate the variance with signalprop.sample."
     )
-    square, trace = (sum(c * width**j for j, c in enumerate(row)) for row in second_moments(depth, kind))
+    square, trace = (sum(c * width**j for j, c in enumerate(row)) for row in _second_moments(depth, kind))
     weight = 1 if kind is Field.COMPLEX else 2
     fourth = Fraction(square + weight * trace, width * (width + weight) * width ** (2 * depth))
     return fourth - _energy(width, depth, kind) ** 2
+
+
+@lru_cache(maxsize=32)
+def _second_moments(k: int, field: Field) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The polynomials, which serve every width."""
+    return second_moments(k, field)
 
 
 def _energy(n: int, k: int, kind: Field) -> Fraction:

@@ -48,16 +48,17 @@ class Layer:
         """Factor on the weights that makes the activation preserve the mean energy."""
         if self.activation is Activation.LINEAR:
             return 1.0
-        return math.sqrt(2.0 / (1.0 + self._slope**2))
+        return math.sqrt(2.0 / (1.0 + self.slope**2))
 
     def apply(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
         """The activation, without the gain."""
         if self.activation is Activation.LINEAR:
             return values
-        return np.where(values > 0, values, self._slope * values)  # type: ignore[operator]
+        return np.where(values > 0, values, self.slope * values)  # type: ignore[operator]
 
     @property
-    def _slope(self) -> float:
+    def slope(self) -> float:
+        """Slope below zero of a rectified layer."""
         return self.negative_slope if self.activation is Activation.LEAKY_RELU else 0.0
 
 

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from signalprop import energy
-from signalprop._checks import positive_float, whole_number
+from signalprop._blas import one_blas_thread
+from signalprop._checks import whole_number
 from signalprop._threads import thread_map
-from signalprop.fields import Field, as_field, choices
-from signalprop.ginibre import dense, krylov
-from signalprop.ginibre._streams import cell_key, chunk_sizes, generator
-from signalprop.ginibre.dense import Activation, Layer
+from signalprop.fields import Field
+from signalprop.ginibre.dense import Layer
+from signalprop.montecarlo.cell import Cell, Method, as_cell
 from signalprop.montecarlo.estimate import Estimate
 
-Name = TypeVar("Name", bound=StrEnum)
 _LARGEST_ARRAY = 1 << 27
-_LARGEST_SLOPE = 1e6
-
-
-class Method(StrEnum):
-    """How the draws are made."""
-
-    KRYLOV = "krylov"
-    DENSE = "dense"
 
 
 @dataclass(frozen=True)
@@ -63,20 +49,19 @@ class Sample:
         """Number of draws."""
         return int(self.log_norms.shape[0])
 
+    @property
+    def cell(self) -> Cell:
+        """What was drawn."""
+        return Cell(self.n, self.k, self.field, self.method, self.layer, self.samples, self.seed)
+
     def rnn(self, k: int | None = None) -> Estimate:
         """Estimate of the mean energy Q after `k` steps (default: the last), with its exact value where known.
 
-        Known: linear tied weights (Q_{n,k}), and 1 for fresh weights at every layer, activations included.
+        Known: linear tied weights (Q_{n,k}), and 1 for fresh weights at every layer, activations included. The exact second
+        moment is known for fresh weights, and for linear tied real or complex ones to k = 5.
         """
         depth = self._step(k, "k")
-        log_exact: float | None = None
-        if not self.layer.tied:
-            log_exact = 0.0
-        elif self.layer.activation is Activation.LINEAR and (
-            self.field is Field.COMPLEX or depth <= energy.MAX_ZONAL_K
-        ):
-            log_exact = float(energy.rnn_energy(self.n, depth, self.field, log=True))
-        return Estimate.from_logs(2.0 * self.log_norms[:, depth], log_exact)
+        return self._estimate("rnn", self.log_norms, depth)
 
     def lru(self, t: int | None = None) -> Estimate:
         """Estimate of the mean energy S of the driven recurrence after `t` steps (default: the last).
@@ -89,12 +74,31 @@ class Sample:
         time = self._step(t, "t")
         if self.lru_log_norms is None:
             raise ValueError(f"lru() needs activation='linear', got {str(self.layer.activation)!r}.")
-        log_exact: float | None = None
-        if not self.layer.tied:
-            log_exact = math.log(time + 1)
-        elif self.field is Field.COMPLEX or time <= energy.MAX_ZONAL_T:
-            log_exact = float(energy.lru_energy(self.n, time, self.field, log=True))
-        return Estimate.from_logs(2.0 * self.lru_log_norms[:, time], log_exact)
+        return self._estimate("lru", self.lru_log_norms, time)
+
+    def peak(self, k: int | None = None) -> Estimate:
+        """Distribution of max_{1<=k'<=k} ||h(k')||^2/||x||^2: how high one draw goes on its way, not only at its end.
+
+        Quantiles come with intervals; no exact mean is known. For k = 0 it is the energy at the start, 1.
+
+        Examples
+        --------
+        >>> draw = sample(100, 50, "real", samples=500, seed=1)
+        >>> draw.peak().median > draw.rnn().median
+        True
+        """
+        depth = self._step(k, "k")
+        tempered = self.cell.tempered
+        return Estimate.from_logs(peaks(2.0 * self.log_norms[:, : depth + 1]), tempered=tempered)
+
+    def _estimate(self, model: str, logs: NDArray[np.float64], k: int) -> Estimate:
+        cell = self.cell
+        return Estimate.from_logs(
+            2.0 * logs[:, k],
+            cell.log_exact(model, k),
+            log_second_moment=cell.log_second_moment(model, k),
+            tempered=cell.tempered,
+        )
 
     def _step(self, value: int | None, name: str) -> int:
         if value is None:
@@ -164,83 +168,41 @@ def sample(
     >>> abs(draw.rnn().z) < 4
     True
     """
-    kind = as_field(field)
-    width = whole_number(n, "n", 1, 10**18, "Use a width up to 1e18.")
-    depth = whole_number(k, "k", 0)
-    count = whole_number(samples, "samples", 2)
-    root = whole_number(seed, "seed", 0)
-    how = _named(Method, method, "method")
-    if not isinstance(tied, bool):
-        raise ValueError(f"tied must be True or False, got {tied!r}.")
+    cell = as_cell(
+        n, k, field, samples=samples, seed=seed, method=method, activation=activation, negative_slope=negative_slope,
+        tied=tied,
+    )  # fmt: skip
     threads = None if workers is None else whole_number(workers, "workers", 1)
-    layer = Layer(_named(Activation, activation, "activation"), _slope(negative_slope), tied)
-    if layer.activation is not Activation.LINEAR and kind is not Field.REAL:
+    if cell.samples * (cell.k + 1) > _LARGEST_ARRAY:
         raise ValueError(
-            f"activation={activation!r} needs field='real', because it compares with zero; got field={str(kind)!r}."
-        )
-    if how is Method.KRYLOV and (layer.activation is not Activation.LINEAR or not layer.tied):
-        raise ValueError(
-            "method='krylov' covers linear tied weights only; use method='dense' for activations or tied=False."
-        )
-    if how is Method.KRYLOV:
-        per_chunk = krylov.samples_per_chunk(width, depth, kind)
-    elif layer.tied:
-        per_chunk = dense.samples_per_chunk(width, kind)
-    else:  # n numbers a layer and sample
-        limit = _LARGEST_ARRAY // kind.beta
-        width = whole_number(n, "n", 1, limit, "That many numbers a layer do not fit; the mean is exactly 1.")
-        per_chunk = max(1, min(256, (1 << 22) // (kind.beta * width)))
-    if count * (depth + 1) > _LARGEST_ARRAY:
-        raise ValueError(
-            f"samples * (k + 1) must be at most {_LARGEST_ARRAY} (the paths fill 1 GiB), got {count} * {depth + 1}; "
+            f"samples * (k + 1) must be at most {_LARGEST_ARRAY} (the paths fill 1 GiB), got {cell.samples} * {cell.k + 1}; "
             "draw fewer samples or a shorter path."
         )
-
-    sizes = chunk_sizes(count, per_chunk)
-    cell = cell_key(width, depth, kind.value, how.value, layer.activation.value, layer.negative_slope, tied)
-
-    def draw(chunk: int) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        rng = generator(root, cell, chunk)
-        if how is Method.KRYLOV:
-            logs = krylov.draw_chunk(width, depth, kind, sizes[chunk], rng)
-            return logs, 0.5 * np.logaddexp.accumulate(2.0 * logs, axis=1)
-        return dense.draw_chunk(width, depth, kind, layer, sizes[chunk], rng)
-
     rnn_parts: list[NDArray[np.float64]] = []
     lru_parts: list[NDArray[np.float64]] = []
     done = 0
     # The threads are ours: BLAS keeps to one, for speed and so that the digits do not depend on how many it would take.
-    with threadpool_limits(1, user_api="blas"):
-        for rnn_logs, lru_logs in thread_map(draw, range(len(sizes)), threads):
+    with one_blas_thread():
+        for rnn_logs, lru_logs in thread_map(cell.draw, range(len(cell.chunks)), threads):
             rnn_parts.append(rnn_logs)
             if lru_logs is not None:
                 lru_parts.append(lru_logs)
             done += len(rnn_logs)
             if progress is not None:
-                progress(done, count)
+                progress(done, cell.samples)
     return Sample(
-        width,
-        depth,
-        kind,
-        how,
-        layer,
-        root,
+        cell.n,
+        cell.k,
+        cell.field,
+        cell.method,
+        cell.layer,
+        cell.seed,
         np.concatenate(rnn_parts),
         np.concatenate(lru_parts) if lru_parts else None,
     )
 
 
-def _named(options: type[Name], value: str, argument: str) -> Name:
-    try:
-        return options(value)
-    except ValueError:
-        raise ValueError(f"{argument} must be one of {choices(options)}, got {value!r}.") from None
-
-
-def _slope(value: float) -> float:
-    if value == 0:
-        return 0.0
-    slope = positive_float(value, "negative_slope")
-    if slope > _LARGEST_SLOPE:
-        raise ValueError(f"negative_slope must be at most {_LARGEST_SLOPE:g}, got {value!r}.")
-    return slope
+def peaks(log_energies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Highest log-energy of each path over 1 <= k' <= k, from paths of shape (draws, k+1); for k = 0 the start."""
+    highest: NDArray[np.float64] = log_energies[:, min(1, log_energies.shape[1] - 1) :].max(axis=1)
+    return highest

@@ -1,0 +1,35 @@
+"""One BLAS thread for as long as anything in this process draws: the pool has the cores, and the digits stay the same.
+
+BLAS keeps one thread count for the whole process, so several threads that each set it and put it back would disturb each
+other; the first one in sets it, the last one out puts it back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+_lock = threading.Lock()
+_inside = 0
+_limits: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread while any thread of this process is inside."""
+    global _inside, _limits  # noqa: PLW0603 (so is the thread count)
+    with _lock:
+        if _inside == 0:
+            _limits = threadpool_limits(1, user_api="blas")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limits.restore_original_limits()

@@ -1,0 +1,191 @@
+"""One cell of a Monte Carlo run: what is drawn, in which chunks, from which random streams, and what is known exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signalprop import energy
+from signalprop._checks import positive_float, whole_number
+from signalprop.fields import Field, as_field, choices
+from signalprop.ginibre import dense, krylov
+from signalprop.ginibre._streams import cell_key, chunk_sizes, generator
+from signalprop.ginibre.dense import Activation, Layer
+
+Name = TypeVar("Name", bound=StrEnum)
+Floats = NDArray[np.float64]
+MAX_MOMENT_K = 5  # the loop equations of the second moment take under half a second to there
+_LARGEST_SLOPE = 1e6
+_LARGEST_ARRAY = 1 << 27
+
+
+class Method(StrEnum):
+    """How the draws are made."""
+
+    KRYLOV = "krylov"
+    DENSE = "dense"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`samples` draws of the path of one recurrence; checked by `as_cell`.
+
+    The digits of chunk i are a function of the cell, without its number of samples, of the root seed, and of i.
+    """
+
+    n: int
+    k: int
+    field: Field
+    method: Method
+    layer: Layer
+    samples: int
+    seed: int
+
+    @cached_property
+    def chunks(self) -> list[int]:
+        """Draws of each chunk; the first ones do not depend on the number of samples."""
+        if self.method is Method.KRYLOV:
+            return chunk_sizes(self.samples, krylov.samples_per_chunk(self.n, self.k, self.field))
+        if self.layer.tied:
+            return chunk_sizes(self.samples, dense.samples_per_chunk(self.n, self.field))
+        # n numbers a layer and sample
+        return chunk_sizes(self.samples, max(1, min(256, (1 << 22) // (self.field.beta * self.n))))
+
+    @cached_property
+    def key(self) -> int:
+        """Key of the random streams."""
+        layer = (self.layer.activation.value, self.layer.negative_slope, self.layer.tied)
+        return cell_key(self.n, self.k, self.field.value, self.method.value, *layer)
+
+    def draw(self, chunk: int) -> tuple[Floats, Floats | None]:
+        """Log-norms of the paths of one chunk, shape (draws, k+1), and those of the driven recurrence (linear layers)."""
+        rng = generator(self.seed, self.key, chunk)
+        if self.method is Method.KRYLOV:
+            logs = krylov.draw_chunk(self.n, self.k, self.field, self.chunks[chunk], rng)
+            return logs, 0.5 * np.logaddexp.accumulate(2.0 * logs, axis=1)
+        return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunks[chunk], rng)
+
+    @property
+    def draw_seconds(self) -> float:
+        """Rough time of one draw, for cutting work into pieces; no digit depends on it."""
+        beta, path = self.field.beta, 4e-8 * (self.k + 1)
+        if self.method is Method.KRYLOV:
+            columns = min(self.k, self.n)
+            return path + beta * columns**2 * (4e-9 + 1e-10 * beta * self.k)
+        if self.layer.tied:
+            return path + beta * self.n**2 * (1e-8 + 1e-9 * self.k)
+        return path + 2e-8 * beta * self.n * (self.k + 1)
+
+    @property
+    def linear(self) -> bool:
+        """Whether the activation is the identity."""
+        return self.layer.activation is Activation.LINEAR
+
+    @property
+    def tempered(self) -> bool:
+        """Whether the rare-event sampler covers this recurrence."""
+        return self.linear and self.layer.tied
+
+    def log_exact(self, model: str, k: int) -> float | None:
+        """Log of the exact mean energy after k steps, None where it is not known.
+
+        Known: linear tied weights, and fresh weights at every layer, activations included.
+        """
+        if not self.layer.tied:
+            return 0.0 if model == "rnn" else math.log(k + 1)
+        if not self.linear:
+            return None
+        longest = energy.MAX_ZONAL_K if model == "rnn" else energy.MAX_ZONAL_T
+        if self.field is not Field.COMPLEX and k > longest:
+            return None
+        compute = energy.rnn_energy if model == "rnn" else energy.lru_energy
+        return float(compute(self.n, k, self.field, log=True))
+
+    def log_second_moment(self, model: str, k: int) -> float | None:
+        r"""Log of the exact E||h(k)||^4/||x||^4 of the undriven recurrence, None where it is not known.
+
+        Known: fresh weights, where each layer multiplies by an independent mean of n terms, so that it is
+        (1 + (E y^2 - 1)/n)^k with E y^2 = 6 (1+s^4)/(1+s^2)^2 for real weights and slope s below zero, 1 + 2/beta for
+        linear ones; and linear tied real or complex weights for k <= 5, from the loop equations.
+        """
+        if model != "rnn":
+            return None
+        if not self.layer.tied:
+            slope = self.layer.slope
+            excess = 2.0 / self.field.beta if self.linear else 6.0 * (1.0 + slope**4) / (1.0 + slope**2) ** 2 - 1.0
+            return k * math.log1p(excess / self.n)
+        if not self.linear or self.field is Field.QUATERNION or k > MAX_MOMENT_K:
+            return None
+        from signalprop.exact import energy_variance, rnn_energy
+
+        moment = energy_variance(self.n, k, self.field) + rnn_energy(self.n, k, self.field) ** 2
+        return math.log(moment.numerator) - math.log(moment.denominator)
+
+
+def as_cell(
+    n: int,
+    k: int,
+    field: str,
+    *,
+    samples: int,
+    seed: int,
+    method: str,
+    activation: str = "linear",
+    negative_slope: float = 0.01,
+    tied: bool = True,
+) -> Cell:
+    """Check the arguments of `signalprop.sample` and return the cell they name.
+
+    Raises
+    ------
+    ValueError
+        Unknown names, counts out of range, an activation that the field or the method does not have.
+    """
+    kind = as_field(field)
+    width = whole_number(n, "n", 1, 10**18, "Use a width up to 1e18.")
+    depth = whole_number(k, "k", 0)
+    count = whole_number(samples, "samples", 2)
+    root = whole_number(seed, "seed", 0)
+    how = named(Method, method, "method")
+    if not isinstance(tied, bool):
+        raise ValueError(f"tied must be True or False, got {tied!r}.")
+    layer = Layer(named(Activation, activation, "activation"), _slope(negative_slope), tied)
+    if layer.activation is not Activation.LINEAR and kind is not Field.REAL:
+        raise ValueError(
+            f"activation={activation!r} needs field='real', because it compares with zero; got field={str(kind)!r}."
+        )
+    if how is Method.KRYLOV and (layer.activation is not Activation.LINEAR or not layer.tied):
+        raise ValueError(
+            "method='krylov' covers linear tied weights only; use method='dense' for activations or tied=False."
+        )
+    if how is Method.KRYLOV:
+        krylov.samples_per_chunk(width, depth, kind)  # refuses a path that does not fit
+    elif layer.tied:
+        dense.samples_per_chunk(width, kind)
+    else:  # n numbers a layer and sample
+        limit = _LARGEST_ARRAY // kind.beta
+        whole_number(n, "n", 1, limit, "That many numbers a layer do not fit; the mean is exactly 1.")
+    return Cell(width, depth, kind, how, layer, count, root)
+
+
+def named(options: type[Name], value: str, argument: str) -> Name:
+    """The member of `options` called `value`, or a ValueError that lists them."""
+    try:
+        return options(value)
+    except ValueError:
+        raise ValueError(f"{argument} must be one of {choices(options)}, got {value!r}.") from None
+
+
+def _slope(value: float) -> float:
+    if value == 0:
+        return 0.0
+    slope = positive_float(value, "negative_slope")
+    if slope > _LARGEST_SLOPE:
+        raise ValueError(f"negative_slope must be at most {_LARGEST_SLOPE:g}, got {value!r}.")
+    return slope
