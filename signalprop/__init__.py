@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         fields,
         initialization,
         moments,
+        montecarlo,
         precise,
         recurrences,
         regimes,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from signalprop.fields import Field
     from signalprop.initialization import advise, depth_budget, safe_scale, width_needed
     from signalprop.montecarlo.estimate import Estimate
+    from signalprop.montecarlo.run import run
     from signalprop.montecarlo.sampling import Sample, sample
 
 __version__ = "0.1.0"
@@ -40,6 +42,7 @@ _HOMES = {
     "safe_scale": "signalprop.initialization",
     "width_needed": "signalprop.initialization",
     "Estimate": "signalprop.montecarlo.estimate",
+    "run": "signalprop.montecarlo.run",
     "Sample": "signalprop.montecarlo.sampling",
     "sample": "signalprop.montecarlo.sampling",
 }
@@ -49,6 +52,7 @@ _MODULES = (
     "fields",
     "initialization",
     "moments",
+    "montecarlo",
     "precise",
     "recurrences",
     "regimes",
@@ -70,10 +74,12 @@ __all__ = [
     "initialization",
     "lru_energy",
     "moments",
+    "montecarlo",
     "precise",
     "recurrences",
     "regimes",
     "rnn_energy",
+    "run",
     "safe_scale",
     "sample",
     "symbolic",

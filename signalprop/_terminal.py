@@ -19,15 +19,15 @@ def plain(log_value: float) -> float | None:
     return math.exp(log_value) if abs(log_value) < 708.0 else None
 
 
-def finite(value: float) -> float | None:
-    """The value, or None where JSON has no number for it."""
-    return value if math.isfinite(value) else None
+def finite(value: Any) -> Any:
+    """The value, or None where it is a number that JSON does not have."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def show(log_value: float) -> str:
     """A number given by its natural log, readable at any size."""
-    if log_value == -math.inf:
-        return "0"
+    if math.isinf(log_value):
+        return "0" if log_value < 0.0 else "inf"
     if abs(log_value) < 14.0:
         value = math.exp(log_value)
         return f"{value:.6g}" if value >= 1e-3 else f"{value:.3e}"

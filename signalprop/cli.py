@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -233,13 +234,21 @@ def sample(
     print(f"{samples} draws of a {kind}, method {method.value}, seed {seed}")
     print(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
     quantiles = dict(estimate.log_quantiles)
+    error = f"{100 * estimate.relative_stderr:.2g} %" + ("" if estimate.trusted else ", not to be trusted: see verdict")
+    if estimate.predicted_relative_stderr is not None:
+        error += f" (exactly known: {100 * estimate.predicted_relative_stderr:.2g} %)"
+    tail = "not known from so few draws"
+    if estimate.tail_index is not None:
+        tail = f"{estimate.tail_index:.2g} +- {estimate.tail_index_stderr:.2g}   (variance looks infinite below 2, mean below 1)"
+    low, high = next((show(low), show(high)) for q, low, high in estimate.log_intervals if q == 0.5)
     rows = [
-        ("median draw", show(estimate.log_median)),
+        ("median draw", f"{show(estimate.log_median)}   (95 % interval {low} .. {high})"),
         ("90 % of draws", f"{show(quantiles[0.05])} .. {show(quantiles[0.95])}"),
-        ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
+        ("mean", f"{show(estimate.log_mean)} +- {error}"),
         ("exact mean", "not known" if estimate.log_exact is None else show(estimate.log_exact)),
         ("top 1 % carry", f"{100 * estimate.tail_share:.1f} % of the sum"),
         ("effective size", f"{estimate.ess:.0f} of {samples} draws"),
+        ("tail index", tail),
         ("verdict", estimate.verdict),
     ]
     for name, text in rows:
@@ -250,6 +259,44 @@ def sample(
 
 
 app.command()(recurrence)
+
+
+@app.command()
+def run(
+    plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="What to draw: fields, n, k or c, samples, ..")],
+    directory: Annotated[str, typer.Option("--directory", help="Where draws and table are kept.")],
+    executor: Annotated[
+        str, typer.Option("--executor", help="threads, processes or dask://HOST:PORT (a running scheduler).")
+    ] = "threads",
+    workers: Annotated[int | None, typer.Option("--workers", help="Threads or processes (default: all cores).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a plan of many cells; survives being killed.
+
+    The same command in the same directory goes on where it was.
+    """
+    with _sentences():
+        from signalprop.montecarlo.plan import Plan
+        from signalprop.montecarlo.run import run as draw
+
+        wanted = Plan.load(plan)
+        try:
+            frame = draw(wanted, directory, executor, workers=workers)
+        except KeyboardInterrupt:
+            command = f"signalprop run {shlex.quote(plan)} --directory {shlex.quote(directory)}"
+            typer.echo(f"\nstopped; what was drawn is safe in {directory}. To go on: {command}", err=True)
+            raise typer.Exit(130) from None
+    if as_json:
+        rows = [{name: finite(value) for name, value in row.items()} for row in frame.to_dict("records")]
+        print_json({"directory": directory, "rows": rows})
+        return
+    print(f"{'field':<10} {'n':>8} {'k':>6} {'model':<5} {'median draw':>24} {'mean':>24}   what the mean is worth")
+    for row in frame.itertuples():
+        print(
+            f"{row.field:<10} {row.n:>8} {row.k:>6} {row.model:<5} {show(row.log_median):>24} {show(row.log_mean):>24}   "
+            f"{row.verdict}"
+        )
+    print(f"\n{len(frame)} rows with quantiles and intervals: {os.path.join(directory, 'table.csv')}")
 
 
 @app.command()

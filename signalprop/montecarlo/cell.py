@@ -15,7 +15,7 @@ from signalprop import energy
 from signalprop._checks import positive_float, whole_number
 from signalprop.fields import Field, as_field, choices
 from signalprop.ginibre import dense, krylov
-from signalprop.ginibre._streams import cell_key, chunk_sizes, generator
+from signalprop.ginibre._streams import cell_key, generator
 from signalprop.ginibre.dense import Activation, Layer
 
 Name = TypeVar("Name", bound=StrEnum)
@@ -48,14 +48,22 @@ class Cell:
     seed: int
 
     @cached_property
-    def chunks(self) -> list[int]:
-        """Draws of each chunk; the first ones do not depend on the number of samples."""
+    def per_chunk(self) -> int:
+        """Draws of every chunk but the last."""
         if self.method is Method.KRYLOV:
-            return chunk_sizes(self.samples, krylov.samples_per_chunk(self.n, self.k, self.field))
+            return krylov.samples_per_chunk(self.n, self.k, self.field)
         if self.layer.tied:
-            return chunk_sizes(self.samples, dense.samples_per_chunk(self.n, self.field))
-        # n numbers a layer and sample
-        return chunk_sizes(self.samples, max(1, min(256, (1 << 22) // (self.field.beta * self.n))))
+            return dense.samples_per_chunk(self.n, self.field)
+        return max(1, min(256, (1 << 22) // (self.field.beta * self.n)))  # n numbers a layer and sample
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return -(-self.samples // self.per_chunk)
+
+    def chunk_draws(self, chunk: int) -> int:
+        """Number of draws of one chunk."""
+        return min(self.per_chunk, self.samples - chunk * self.per_chunk)
 
     @cached_property
     def key(self) -> int:
@@ -67,9 +75,9 @@ class Cell:
         """Log-norms of the paths of one chunk, shape (draws, k+1), and those of the driven recurrence (linear layers)."""
         rng = generator(self.seed, self.key, chunk)
         if self.method is Method.KRYLOV:
-            logs = krylov.draw_chunk(self.n, self.k, self.field, self.chunks[chunk], rng)
+            logs = krylov.draw_chunk(self.n, self.k, self.field, self.chunk_draws(chunk), rng)
             return logs, 0.5 * np.logaddexp.accumulate(2.0 * logs, axis=1)
-        return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunks[chunk], rng)
+        return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunk_draws(chunk), rng)
 
     @property
     def draw_seconds(self) -> float:

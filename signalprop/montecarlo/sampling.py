@@ -183,7 +183,7 @@ def sample(
     done = 0
     # The threads are ours: BLAS keeps to one, for speed and so that the digits do not depend on how many it would take.
     with one_blas_thread():
-        for rnn_logs, lru_logs in thread_map(cell.draw, range(len(cell.chunks)), threads):
+        for rnn_logs, lru_logs in thread_map(cell.draw, range(cell.chunks), threads):
             rnn_parts.append(rnn_logs)
             if lru_logs is not None:
                 lru_parts.append(lru_logs)

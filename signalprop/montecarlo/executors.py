@@ -1,0 +1,90 @@
+"""Who draws the blocks: threads, processes, the workers of a Dask cluster, or any executor with ``submit``."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from signalprop._blas import one_blas_thread
+from signalprop._threads import cores
+
+KINDS = ("threads", "processes", "dask://HOST:PORT")
+_FOREIGN_WINDOW = 128  # tasks that wait in an executor whose size is not known
+
+
+@contextmanager
+def pool(executor: Any, workers: int | None) -> Iterator[tuple[Callable[..., Any], int]]:
+    """The `submit` of the executor, and how many tasks to keep waiting in it.
+
+    Threads and processes are made here and ended here; an executor or a Dask client that was handed in is left running.
+
+    Raises
+    ------
+    ValueError
+        An unknown name, or an object that is no executor.
+    """
+    count = workers or cores()
+    if executor is None or executor == "threads":
+        own: Executor = ThreadPoolExecutor(count, thread_name_prefix="signalprop")
+    elif executor == "processes":
+        # Never forked: what the user has loaded (JAX, PyTorch, BLAS) runs threads, whose locks a fork would copy shut.
+        own = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"), initializer=_become_worker)
+    elif isinstance(executor, str):
+        if not executor.startswith("dask://") or not executor.removeprefix("dask://"):
+            raise ValueError(
+                f"executor must be one of {', '.join(KINDS)}, an executor or a Dask client, got {executor!r}."
+            )
+        with _client(executor.removeprefix("dask://")) as client:
+            yield client.get_executor(pure=False).submit, _FOREIGN_WINDOW
+        return
+    elif hasattr(
+        executor, "get_executor"
+    ):  # a Dask client; its tasks are not pure: a block of a later run is a new task
+        yield executor.get_executor(pure=False).submit, _FOREIGN_WINDOW
+        return
+    elif hasattr(executor, "submit"):
+        known = getattr(executor, "_max_workers", None)
+        yield executor.submit, 2 * known if isinstance(known, int) else _FOREIGN_WINDOW
+        return
+    else:
+        raise ValueError(f"executor must be one of {', '.join(KINDS)}, an executor or a Dask client, got {executor!r}.")
+    try:
+        yield own.submit, 2 * count
+    finally:
+        own.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    try:
+        distributed = import_module("distributed")
+    except ImportError:
+        raise ValueError("executor='dask://..' needs Dask: pip install 'signalprop[dask]'.") from None
+    try:
+        client = distributed.Client(f"tcp://{address}", timeout="10s")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"no Dask scheduler answers at {address} ({error}).") from None
+    with contextlib.closing(client):
+        yield client
+
+
+def _become_worker() -> None:
+    """Of a process of our own: Ctrl-C is for the parent, the parent's death is for us, and BLAS keeps to one thread."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+    one_blas_thread().__enter__()

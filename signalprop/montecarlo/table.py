@@ -1,0 +1,151 @@
+"""The table of a run: one row a cell and model, with what its mean is worth and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from signalprop.montecarlo.blocks import Block
+from signalprop.montecarlo.cell import Cell
+from signalprop.montecarlo.estimate import Estimate
+from signalprop.montecarlo.plan import Plan
+
+Floats = NDArray[np.float64]
+PEAK_QUANTILES = (0.5, 0.95)
+COLUMNS = {
+    "field": "number system of the weights",
+    "n": "width",
+    "k": "steps",
+    "c": "k/sqrt(n)",
+    "model": "rnn: ||W^k x||^2/||x||^2; lru: the driven recurrence",
+    "samples": "number of draws",
+    "log_exact": "natural log of the exact mean, where known",
+    "log_mean": "natural log of the mean of the draws; read verdict first",
+    "relative_stderr": "standard error of that mean over that mean; to be read as such only where trusted",
+    "predicted_relative_stderr": "the same from the exact second moment, where known",
+    "z": "(mean - exact)/standard error",
+    "trusted": "whether mean and standard error can be read as such",
+    "verdict": "what the mean is worth, in words",
+    "log_median": "natural log of the median draw",
+    "log_q05": "natural log of a quantile of one draw at the end of the path; q25 .. q95 likewise",
+    "log_q05_low": "lower end of its 95 % confidence interval (order statistics); -inf if the draws do not reach it",
+    "log_q05_high": "upper end",
+    "log_peak_q50": "natural log of a quantile of the highest energy over 1 <= k' <= k; q95, _low, _high likewise",
+    "tail_share": "share of the sum carried by the top 1 % of the draws",
+    "ess": "effective sample size (sum)^2/(sum of squares)",
+    "tail_index": "Hill's estimate of the Pareto index of the tail; empty under 50 draws",
+    "tail_index_stderr": "its standard error",
+    "method": "how the draws were made",
+    "activation": "after the weights; negative_slope and tied likewise as in the plan",
+    "seed": "root seed",
+    "signalprop": "version that drew; numpy and numba likewise",
+    "git_revision": "commit of the checkout that began the run, empty outside of one",
+    "plan": "first 12 digits of the SHA-256 of the plan",
+}
+
+
+def table(
+    plan: Plan, blocks: Sequence[Block], read: Callable[[Block], Floats | None], facts: dict[str, Any]
+) -> pd.DataFrame:
+    """The rows of all cells of which at least two draws are there, from blocks read one after the other."""
+    origin = _origin(plan, facts)
+    rows = [
+        {**_row(plan.cells[number], model, draws[:, 2 * i], draws[:, 2 * i + 1]), **origin}
+        for number, draws in _by_cell(plan, blocks, read)
+        for i, model in enumerate(plan.models)
+    ]
+    frame = pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
+    frame.attrs.update(plan=plan.to_toml(), versions=facts["versions"], git_revision=facts["git_revision"])
+    return frame
+
+
+def summary(cell: Cell, model: str, logs: Floats) -> Estimate:
+    """Estimate of one cell from its log-energies at the end of the path."""
+    return Estimate.from_logs(
+        logs,
+        cell.log_exact(model, cell.k),
+        log_second_moment=cell.log_second_moment(model, cell.k),
+        tempered=cell.tempered,
+    )
+
+
+def _by_cell(
+    plan: Plan, blocks: Iterable[Block], read: Callable[[Block], Floats | None]
+) -> Iterator[tuple[int, Floats]]:
+    """(cell number, its draws in the order of its chunks)."""
+    parts: list[Floats] = []
+    current = 0
+    for block in blocks:
+        draws = read(block)
+        if draws is None:
+            continue
+        start = 0
+        for number, chunk in block.pieces:
+            if number != current:
+                yield from _joined(current, parts)
+                current, parts = number, []
+            stop = start + plan.cells[number].chunk_draws(chunk)
+            parts.append(draws[start:stop])
+            start = stop
+    yield from _joined(current, parts)
+
+
+def _joined(number: int, parts: list[Floats]) -> Iterator[tuple[int, Floats]]:
+    if sum(map(len, parts)) >= 2:
+        yield number, np.concatenate(parts)
+
+
+def _row(cell: Cell, model: str, ends: Floats, peaks: Floats) -> dict[str, Any]:
+    end = summary(cell, model, ends)
+    row: dict[str, Any] = {
+        "field": cell.field.value,
+        "n": cell.n,
+        "k": cell.k,
+        "c": cell.k / cell.n**0.5,
+        "model": model,
+        "samples": end.samples,
+        "log_exact": _number(end.log_exact),
+        "log_mean": end.log_mean,
+        "relative_stderr": end.relative_stderr,
+        "predicted_relative_stderr": _number(end.predicted_relative_stderr),
+        "z": _number(end.z),
+        "trusted": end.trusted,
+        "verdict": end.verdict,
+        "log_median": end.log_median,
+        **_quantiles("q", end),
+        **_quantiles("peak_q", Estimate.from_logs(peaks, quantiles=PEAK_QUANTILES)),
+        "tail_share": end.tail_share,
+        "ess": end.ess,
+        "tail_index": _number(end.tail_index),
+        "tail_index_stderr": _number(end.tail_index_stderr),
+    }
+    return row
+
+
+def _quantiles(name: str, estimate: Estimate) -> dict[str, float]:
+    columns = {}
+    for (q, level), (_, low, high) in zip(estimate.log_quantiles, estimate.log_intervals, strict=True):
+        column = f"log_{name}{round(100 * q):02d}"
+        columns.update({column: level, f"{column}_low": low, f"{column}_high": high})
+    return columns
+
+
+def _origin(plan: Plan, facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "method": plan.method,
+        "activation": plan.activation,
+        "negative_slope": plan.negative_slope,
+        "tied": plan.tied,
+        "seed": plan.seed,
+        **facts["versions"],
+        "git_revision": facts["git_revision"],
+        "plan": plan.digest[:12],
+    }
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
