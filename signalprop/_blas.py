@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+import threadpoolctl
 
 _lock = threading.Lock()
 _inside = 0
@@ -24,7 +24,7 @@ def one_blas_thread() -> Iterator[None]:
     global _inside, _limits  # noqa: PLW0603 (so is the thread count)
     with _lock:
         if _inside == 0:
-            _limits = threadpool_limits(1, user_api="blas")
+            _limits = threadpoolctl.threadpool_limits(1, user_api="blas")
         _inside += 1
     try:
         yield
@@ -32,4 +32,8 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0:
+                # Newer threadpoolctl lets only the thread that set the limit put it back, and does so in silence.
+                release = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+                if release is not None:
+                    release(force=True)
                 _limits.restore_original_limits()

@@ -35,7 +35,8 @@ COLUMNS = {
     "relative_stderr": "standard error of the Monte Carlo mean over that mean",
     "log_median": "natural log of the median draw",
     "tail_share": "share of the sum carried by the top 1 % of the draws",
-    "reachable": "tail_share at most one half; false is drawn hollow",
+    "trusted": "whether mean and standard error can be read as such; false is drawn hollow and without a band",
+    "verdict": "what the mean is worth, in words",
     "samples": "number of draws",
     "log_exact": "natural log of the exact mean: Q (linear, tied), 0 (untied), none known otherwise",
 }
@@ -99,7 +100,8 @@ def data(
                 frame["relative_stderr"] = [one.relative_stderr for one in summary]
                 frame["log_median"] = [one.log_median for one in summary]
                 frame["tail_share"] = [one.tail_share for one in summary]
-                frame["reachable"] = [not one.heavy_tailed for one in summary]
+                frame["trusted"] = [one.trusted for one in summary]
+                frame["verdict"] = [one.verdict for one in summary]
                 frame["samples"] = samples
                 frame["log_exact"] = np.nan if tied else 0.0
                 if tied and activation == "linear":
@@ -138,7 +140,7 @@ def draw(frame: pd.DataFrame) -> Figure:
             marker="o",
             markerfacecolor="white",
             linestyle="",
-            label="hollow: mean not reached,\ntop 1 % of draws carry > half",
+            label="hollow: mean whose error\nis not to be trusted",
         ),
         Line2D([], [], color=grey, label="exact mean (where known)"),
         Line2D([], [], color=grey, linewidth=0.9, linestyle=(0, (1, 1.5)), label="median draw"),

@@ -37,7 +37,8 @@ COLUMNS = {
     "ess": "effective sample size (sum)^2/(sum of squares)",
     "z": "(mean - exact)/standard error",
     "samples": "number of draws",
-    "reachable": "tail_share at most one half; false is drawn hollow",
+    "trusted": "whether mean and standard error can be read as such; false is drawn hollow and without a band",
+    "verdict": "what the mean is worth, in words",
 }
 LAW_STYLE: dict[str, Any] = {"color": "#D55E00", "linewidth": 1.0, "linestyle": (0, (6, 2, 1, 2))}
 
@@ -81,7 +82,10 @@ def path_frame(
             draw = sample(n, int(k[-1]), field, samples=samples, seed=seed, progress=report)
             logs = draw.log_norms if model == "rnn" else draw.lru_log_norms
             assert logs is not None
-            summary = [Estimate.from_logs(2.0 * logs[:, i], frame["log_exact"][i] + shift, quantiles=()) for i in k]
+            summary = [
+                Estimate.from_logs(2.0 * logs[:, i], frame["log_exact"][i] + shift, quantiles=(), tempered=True)
+                for i in k
+            ]
             frame["log_mean"] = [one.log_mean - shift for one in summary]
             frame["relative_stderr"] = [one.relative_stderr for one in summary]
             frame["log_median"] = [one.log_median - shift for one in summary]
@@ -89,7 +93,8 @@ def path_frame(
             frame["ess"] = [one.ess for one in summary]
             frame["z"] = [one.z for one in summary]
             frame["samples"] = samples
-            frame["reachable"] = [not one.heavy_tailed for one in summary]
+            frame["trusted"] = [one.trusted for one in summary]
+            frame["verdict"] = [one.verdict for one in summary]
             rows.append(frame)
             done += cost[n]
     return pd.concat(rows, ignore_index=True)
@@ -102,8 +107,8 @@ def colours(widths: Sequence[int]) -> dict[int, tuple[float, float, float, float
 
 
 def draw_band(axes: Axes, one: pd.DataFrame, colour: Any) -> None:
-    """Mean +- 2 standard errors, where the mean can be believed; cut at a thousandth of the mean for the log axis."""
-    believed = one[one["reachable"]]
+    """Mean +- 2 standard errors, where they can be trusted; cut at a thousandth of the mean for the log axis."""
+    believed = one[one["trusted"]]
     mean = np.exp(believed["log_mean"])
     low = mean * np.maximum(1.0 - 2.0 * believed["relative_stderr"], 1e-3)
     high = mean * (1.0 + 2.0 * believed["relative_stderr"])
@@ -111,9 +116,9 @@ def draw_band(axes: Axes, one: pd.DataFrame, colour: Any) -> None:
 
 
 def draw_means(axes: Axes, one: pd.DataFrame, at: Any, colour: Any, marker: str = "o") -> None:
-    """Monte Carlo means at the steps nearest to the ratios `at`; hollow where the tail carries them."""
+    """Monte Carlo means at the steps nearest to the ratios `at`; hollow where their error is not to be trusted."""
     picked = one.iloc[[int((one["c"] - c).abs().argmin()) for c in at]]
-    for believable, points in picked.groupby("reachable"):
+    for believable, points in picked.groupby("trusted"):
         face = colour if believable else "white"
         axes.plot(
             points["c"],
@@ -169,7 +174,7 @@ def legend_entries(widths: Sequence[int], *, limit: str, two_term: bool) -> list
             marker="o",
             markerfacecolor="white",
             linestyle="",
-            label="mean not reached:\ntop 1 % of draws carry > half",
+            label="mean whose error is\nnot to be trusted",
         ),
         Line2D([], [], color=grey, linewidth=0.9, linestyle=(0, (1, 1.5)), label="median draw"),
     ]

@@ -107,13 +107,15 @@ class Cell:
         """
         if not self.layer.tied:
             return 0.0 if model == "rnn" else math.log(k + 1)
-        if not self.linear:
-            return None
-        longest = energy.MAX_ZONAL_K if model == "rnn" else energy.MAX_ZONAL_T
-        if self.field is not Field.COMPLEX and k > longest:
+        if not self.has_closed_form(model, k):
             return None
         compute = energy.rnn_energy if model == "rnn" else energy.lru_energy
         return float(compute(self.n, k, self.field, log=True))
+
+    def has_closed_form(self, model: str, k: int) -> bool:
+        """Whether `signalprop.energy` has the mean of this tied recurrence."""
+        longest = energy.MAX_ZONAL_K if model == "rnn" else energy.MAX_ZONAL_T
+        return self.linear and (self.field is Field.COMPLEX or k <= longest)
 
     def log_second_moment(self, model: str, k: int) -> float | None:
         r"""Log of the exact E||h(k)||^4/||x||^4 of the undriven recurrence, None where it is not known.

@@ -113,21 +113,22 @@ class Estimate:
         values = np.sort(values)
         top = float(values[-1])
         known: dict[str, Any] = {"log_exact": log_exact, "log_second_moment": log_second_moment, "tempered": tempered}
-        known["log_intervals"] = tuple(_interval(values, float(q)) for q in quantiles)
-        # A quantile is a draw that happened, which is also right for draws at -inf.
-        known["log_quantiles"] = tuple((float(q), float(values[int(q * (values.size - 1))])) for q in quantiles)
+        levels = quantile_levels(values, quantiles)
+        known["log_quantiles"] = tuple((q, level) for q, level, _, _ in levels)
+        known["log_intervals"] = tuple((q, low, high) for q, _, low, high in levels)
         if top == -math.inf:  # every draw died
             return cls(values.size, top, 0.0, top, tail_share=1.0, ess=float(values.size), **known)
         scaled = np.exp(values - top)
         total = math.fsum(scaled)
         mean = total / values.size
+        deviations = scaled - mean
         upper = values.size // 2
         lower = (values.size - 1) // 2
         index = tail_index(values) or (None, None)
         return cls(
             samples=values.size,
             log_mean=top + math.log(mean),
-            relative_stderr=float(np.std(scaled, ddof=1)) / math.sqrt(values.size) / mean,
+            relative_stderr=math.sqrt(float(np.dot(deviations, deviations)) / (values.size - 1) / values.size) / mean,
             log_median=float(values[lower] if np.isneginf(values[0]) else 0.5 * (values[lower] + values[upper])),
             tail_share=math.fsum(scaled[-max(1, values.size // 100) :]) / total,
             ess=total**2 / math.fsum(scaled**2),
@@ -198,13 +199,16 @@ class Estimate:
     @property
     def verdict(self) -> str:
         """One sentence on what the mean is worth."""
+        instead = "read the median" if self.log_exact is None else "read the exact mean or the median"
+        instead = f"use method='tempered', or {instead}" if self.tempered else instead
         if self._unreachable is not None:
-            instead = "read the median" if self.log_exact is None else "read the exact mean or the median"
-            tempered = "use method='tempered', or " if self.tempered else ""
-            return f"mean not reachable with plain sampling here ({self._unreachable}): {tempered}{instead}"
-        caution = "" if self._optimistic is None else f"; its error is optimistic, because {self._optimistic}"
+            return f"mean not reachable with plain sampling here ({self._unreachable}): {instead}"
+        doubt = self._optimistic
+        caution = "" if doubt is None else f"; its error is optimistic, because {doubt}: {instead}"
         if self.z is None:
-            return f"mean with {'a usable' if not caution else 'an'} error, no exact value to compare{caution}"
+            return f"mean with {'a usable' if doubt is None else 'an'} error, no exact value to compare{caution}"
+        if doubt is not None and self.z < -DISAGREEMENT_Z:
+            return f"mean too low (z = {self.z:+.1f}), as it tends to be where draws are missing{caution}"
         if abs(self.z) > DISAGREEMENT_Z:
             return f"mean DISAGREES with the exact value (z = {self.z:+.1f}){caution}"
         return f"mean agrees with the exact value (z = {self.z:+.1f}){caution}"
@@ -214,8 +218,9 @@ class Estimate:
         """Why the mean is out of reach, or None."""
         if self.tail_share > HEAVY_TAIL_SHARE:
             return self._share
-        if self._index_below(1.0):
-            return f"the tail index is {self.tail_index:.2f} +- {self.tail_index_stderr:.2f}, below 1"
+        index, error = self.tail_index, self.tail_index_stderr
+        if index is not None and error is not None and index + 2.0 * error < 1.0:
+            return f"the tail index is {index:.2f} +- {error:.2f}, below 1"
         predicted = self.predicted_relative_stderr
         if predicted is not None and predicted > HOPELESS_ERROR:
             return f"the exact second moment predicts an error of {100 * predicted:.3g} % from {self.samples} draws"
@@ -226,7 +231,7 @@ class Estimate:
         """Why the standard error is too small to be believed, or None."""
         if self.tail_share > SUSPECT_TAIL_SHARE:
             return self._share
-        if self._index_below(2.0):
+        if self.tail_index is not None and self.tail_index < 2.0:
             return f"the tail index is {self.tail_index:.2f} +- {self.tail_index_stderr:.2f}, below 2"
         predicted = self.predicted_relative_stderr
         if predicted is not None and predicted > OPTIMISM * self.relative_stderr + 1e-12:
@@ -236,12 +241,6 @@ class Estimate:
     @property
     def _share(self) -> str:
         return f"the top 1 % of the draws carry {100 * self.tail_share:.0f} % of the sum"
-
-    def _index_below(self, limit: float) -> bool:
-        """Whether the tail index is below `limit` by more than two standard errors."""
-        if self.tail_index is None or self.tail_index_stderr is None:
-            return False
-        return self.tail_index + 2.0 * self.tail_index_stderr < limit
 
     def as_dict(self) -> dict[str, Any]:
         """Numbers for JSON: logs always, plain values where they fit into a float, the verdict in words."""
@@ -280,11 +279,20 @@ class Estimate:
         }
 
 
-def _interval(ordered: NDArray[np.float64], q: float) -> tuple[float, float, float]:
-    """(q, low, high), an end that the draws do not reach at -inf or inf."""
-    below, above = order_ranks(ordered.size, q, CONFIDENCE)
-    low = float(ordered[below]) if below >= 0 else -math.inf
-    return q, low, float(ordered[above]) if above < ordered.size else math.inf
+def quantile_levels(
+    ordered: NDArray[np.float64], quantiles: Sequence[float], confidence: float = CONFIDENCE
+) -> list[tuple[float, float, float, float]]:
+    """(q, level, low, high) for each q from increasing draws; an end that the draws do not reach is -inf or inf.
+
+    The level is a draw that happened, which is also right among draws at -inf.
+    """
+    levels = []
+    for q in quantiles:
+        below, above = order_ranks(ordered.size, float(q), confidence)
+        low = float(ordered[below]) if below >= 0 else -math.inf
+        high = float(ordered[above]) if above < ordered.size else math.inf
+        levels.append((float(q), float(ordered[int(q * (ordered.size - 1))]), low, high))
+    return levels
 
 
 def _exp(log_value: float, name: str) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from signalprop._blas import one_blas_thread
 from signalprop._checks import whole_number
 from signalprop._terminal import bar, show
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
+from signalprop.montecarlo.estimate import Estimate
 from signalprop.montecarlo.executors import pool
 from signalprop.montecarlo.plan import Plan
 from signalprop.montecarlo.store import Memory, RunDirectory
@@ -78,8 +79,6 @@ class Progress:
         """The latest cell in a few words: its running median, and its mean with what it is worth."""
         if self.latest is None:
             return f"{self.done} of {self.total} blocks"
-        from signalprop.montecarlo.table import summary
-
         block, draws = self.latest
         number = block.pieces[-1][0]
         cell = self._plan.cells[number]
@@ -87,7 +86,7 @@ class Progress:
         words = f"{cell.field.value} n={cell.n} k={cell.k}"
         if count < 2:
             return words
-        one = summary(cell, self._plan.models[0], draws[-count:, 0])
+        one = Estimate.from_logs(draws[-count:, 0], tempered=cell.tempered)
         mean = (
             f"mean {show(one.log_mean)} +- {100 * one.relative_stderr:.2g} %"
             if one.trusted
@@ -174,8 +173,9 @@ def run(
                 missing.append(block)
             else:
                 state._add(block, drawn=False)
-        with _reported(progress, state) as report:
-            for block, draws in _drawn(plan, missing, executor, count, store.facts["versions"]):
+        versions = store.facts["versions"]
+        with _reported(progress, state) as report, closing(_drawn(plan, missing, executor, count, versions)) as drawn:
+            for block, draws in drawn:
                 store.write(block, draws)
                 state._add(block, drawn=True)
                 state.latest = block, draws
@@ -187,7 +187,7 @@ def run(
 
 def _drawn(
     plan: Plan, blocks: list[Block], executor: Any, workers: int | None, versions: dict[str, str | None]
-) -> Iterator[tuple[Block, Floats]]:
+) -> Generator[tuple[Block, Floats], None, None]:
     """The draws of blocks in the order in which they are ready; few enough wait in memory."""
     if not blocks:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from signalprop import energy
 from signalprop.montecarlo.blocks import Block
 from signalprop.montecarlo.cell import Cell
-from signalprop.montecarlo.estimate import Estimate
+from signalprop.montecarlo.estimate import QUANTILES, Estimate, quantile_levels
 from signalprop.montecarlo.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -53,8 +55,10 @@ def table(
 ) -> pd.DataFrame:
     """The rows of all cells of which at least two draws are there, from blocks read one after the other."""
     origin = _origin(plan, facts)
+    there = sorted({number for block in blocks for number, _ in block.pieces})
+    exact = [_log_exact(plan, there, model) for model in plan.models]
     rows = [
-        {**_row(plan.cells[number], model, draws[:, 2 * i], draws[:, 2 * i + 1]), **origin}
+        {**_row(plan.cells[number], model, draws[:, 2 * i : 2 * i + 2].T, exact[i].get(number)), **origin}
         for number, draws in _by_cell(plan, blocks, read)
         for i, model in enumerate(plan.models)
     ]
@@ -63,14 +67,20 @@ def table(
     return frame
 
 
-def summary(cell: Cell, model: str, logs: Floats) -> Estimate:
-    """Estimate of one cell from its log-energies at the end of the path."""
-    return Estimate.from_logs(
-        logs,
-        cell.log_exact(model, cell.k),
-        log_second_moment=cell.log_second_moment(model, cell.k),
-        tempered=cell.tempered,
-    )
+def _log_exact(plan: Plan, numbers: Sequence[int], model: str) -> dict[int, float]:
+    """Logs of the exact means of cells, where known; all widths and depths of a field in one call."""
+    known: dict[int, float] = {}
+    for field in plan.fields:
+        cells = {number: plan.cells[number] for number in numbers if plan.cells[number].field == field}
+        if not plan.tied:
+            known.update((number, 0.0 if model == "rnn" else math.log(cell.k + 1)) for number, cell in cells.items())
+            continue
+        cells = {number: cell for number, cell in cells.items() if cell.has_closed_form(model, cell.k)}
+        if cells:
+            compute = energy.rnn_energy if model == "rnn" else energy.lru_energy
+            logs = compute([cell.n for cell in cells.values()], [cell.k for cell in cells.values()], field, log=True)
+            known.update(zip(cells, np.asarray(logs).tolist(), strict=True))
+    return known
 
 
 def _by_cell(
@@ -99,8 +109,11 @@ def _joined(number: int, parts: list[Floats]) -> Iterator[tuple[int, Floats]]:
         yield number, np.concatenate(parts)
 
 
-def _row(cell: Cell, model: str, ends: Floats, peaks: Floats) -> dict[str, Any]:
-    end = summary(cell, model, ends)
+def _row(cell: Cell, model: str, draws: Floats, log_exact: float | None) -> dict[str, Any]:
+    ends, peaks = np.sort(draws, axis=1)
+    end = Estimate.from_logs(
+        ends, log_exact, (), log_second_moment=cell.log_second_moment(model, cell.k), tempered=cell.tempered
+    )
     row: dict[str, Any] = {
         "field": cell.field.value,
         "n": cell.n,
@@ -116,8 +129,8 @@ def _row(cell: Cell, model: str, ends: Floats, peaks: Floats) -> dict[str, Any]:
         "trusted": end.trusted,
         "verdict": end.verdict,
         "log_median": end.log_median,
-        **_quantiles("q", end),
-        **_quantiles("peak_q", Estimate.from_logs(peaks, quantiles=PEAK_QUANTILES)),
+        **_quantiles("q", ends, QUANTILES),
+        **_quantiles("peak_q", peaks, PEAK_QUANTILES),
         "tail_share": end.tail_share,
         "ess": end.ess,
         "tail_index": _number(end.tail_index),
@@ -126,9 +139,9 @@ def _row(cell: Cell, model: str, ends: Floats, peaks: Floats) -> dict[str, Any]:
     return row
 
 
-def _quantiles(name: str, estimate: Estimate) -> dict[str, float]:
+def _quantiles(name: str, ordered: Floats, quantiles: Sequence[float]) -> dict[str, float]:
     columns = {}
-    for (q, level), (_, low, high) in zip(estimate.log_quantiles, estimate.log_intervals, strict=True):
+    for q, level, low, high in quantile_levels(ordered, quantiles):
         column = f"log_{name}{round(100 * q):02d}"
         columns.update({column: level, f"{column}_low": low, f"{column}_high": high})
     return columns

@@ -66,7 +66,7 @@ def test_monte_carlo_agrees_where_it_claims_to_and_not_beyond(written):
         # Steps of one path are correlated: bound the worst of all of them, fixed seed.
         assert light["z"].abs().max() < 4.5
         far = frame[(frame["field"] == "real") & (frame["c"] > 4.5)]
-        assert not far["reachable"].any()
+        assert not far["trusted"].any()
 
 
 def test_hollow_markers_mark_what_the_tail_carries(written):

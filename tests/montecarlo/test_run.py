@@ -1,0 +1,247 @@
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from signalprop import energy, run, sample
+from signalprop.montecarlo import Plan
+from signalprop.montecarlo.blocks import cut
+from signalprop.montecarlo.table import COLUMNS
+from tests.montecarlo.runs import LONG, PLAN, numbers, quiet, small_blocks  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("small_blocks")
+
+
+def test_rows_are_the_estimates_of_sample():
+    frame = quiet(PLAN)
+    assert len(frame) == 2 * len(PLAN.cells)
+    for row in frame.itertuples():
+        draw = sample(row.n, row.k, row.field, samples=row.samples, seed=row.seed)
+        one = draw.rnn() if row.model == "rnn" else draw.lru()
+        assert row.log_mean == one.log_mean
+        assert row.relative_stderr == one.relative_stderr
+        assert (row.tail_share, row.tail_index) == (one.tail_share, one.tail_index)
+        assert (row.trusted, row.verdict) == (one.trusted, one.verdict)
+        assert row.log_exact == pytest.approx(one.log_exact, abs=1e-12)
+        assert (0.95, row.log_q95_low, row.log_q95_high) in one.log_intervals
+        if row.model == "rnn":
+            assert row.log_peak_q50 == dict(draw.peak().log_quantiles)[0.5]
+    assert frame.attrs["plan"] == PLAN.to_toml()
+    assert set(frame["plan"]) == {PLAN.digest[:12]}
+    assert set(COLUMNS) <= set(frame.columns)
+
+
+def test_trusted_means_agree_with_the_exact_ones():
+    frame = quiet(PLAN)
+    trusted = frame[frame["trusted"]]
+    assert len(trusted) >= 8
+    assert trusted["z"].abs().max() < 4
+    exact = energy.rnn_energy(frame["n"].to_numpy(), frame["k"].to_numpy(), "real", log=True)
+    mine = (frame["model"] == "rnn") & (frame["field"] == "real")
+    np.testing.assert_allclose(frame["log_exact"][mine], exact[mine], rtol=1e-12)
+
+
+def test_no_mean_without_its_verdict():
+    frame = quiet(Plan("real", 100, k=50, samples=500))
+    assert not frame["trusted"].any()
+    assert "not reachable with plain sampling" in frame["verdict"][0]
+    assert "use method='tempered', or read the exact mean or the median" in frame["verdict"][0]
+
+
+class Shuffled:
+    """Executor that finishes tasks out of order."""
+
+    def __init__(self, pool, seed):
+        self.pool, self.rng = pool, random.Random(seed)
+
+    def submit(self, function, *arguments):
+        def late(pause):
+            time.sleep(pause)
+            return function(*arguments)
+
+        return self.pool.submit(late, 0.05 * self.rng.random())
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_threads_make_the_same_table(workers, tmp_path):
+    assert numbers(quiet(PLAN, tmp_path, workers=workers)) == numbers(quiet(PLAN, workers=3))
+
+
+def test_order_does_not_matter(tmp_path):
+    orders = []
+    with ThreadPoolExecutor(4) as pool:
+        for seed in (1, 2):
+            order = []
+            frame = run(
+                PLAN,
+                tmp_path / str(seed),
+                Shuffled(pool, seed),
+                progress=lambda state: order.append(state.latest[0].number),
+            )
+            assert numbers(frame) == numbers(quiet(PLAN))
+            orders.append(order)
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(len(cut(PLAN))))
+    assert orders[0] != sorted(orders[0])
+
+
+def test_processes_make_the_same_table(tmp_path):
+    assert numbers(quiet(PLAN, tmp_path, "processes", workers=2)) == numbers(quiet(PLAN))
+
+
+def test_what_is_there_is_not_drawn_again(tmp_path, monkeypatch):
+    whole = quiet(PLAN, tmp_path)
+    monkeypatch.setattr("signalprop.montecarlo.run.draw_block", None)
+    assert numbers(quiet(PLAN, tmp_path)) == numbers(whole)
+    assert pd.read_csv(tmp_path / "table.csv")["verdict"].tolist() == whole["verdict"].tolist()
+
+
+def test_a_run_that_fails_goes_on_where_it_was(tmp_path):
+    class Stop(Exception):
+        pass
+
+    def stop(state):
+        if state.done >= 5:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run(PLAN, tmp_path, progress=stop)
+    seen = []
+    frame = run(PLAN, tmp_path, progress=lambda state: seen.append(state.done))
+    assert seen[0] == 6
+    assert numbers(frame) == numbers(quiet(PLAN))
+
+
+def test_progress_and_running_estimates():
+    shares, tables = [], []
+
+    def watch(state):
+        shares.append(state.share)
+        if state.done in (2, state.total):
+            tables.append((state.table(), state.text(), state.seconds_left))
+
+    frame = run(PLAN, progress=watch, workers=1)
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    (part, text, left), (last, _, nothing) = tables
+    assert 0 < len(part) < len(frame)
+    assert part["samples"].iloc[-1] <= PLAN.samples
+    assert "verdict" in part
+    assert "real n=400 k=10: median" in text
+    assert left > 0
+    assert nothing == pytest.approx(0.0, abs=1e-6)
+    assert numbers(last) == numbers(frame)
+
+
+def test_blas_is_held_once_and_let_go():
+    from threadpoolctl import threadpool_info
+
+    from signalprop._blas import one_blas_thread
+
+    def counts():
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+    before = counts()
+    inside, entered, leave = [], threading.Event(), threading.Event()
+
+    def other():
+        with one_blas_thread():
+            entered.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=other)
+    with one_blas_thread():
+        thread.start()
+        entered.wait(30)
+        inside.append(counts())
+    inside.append(counts())  # the other one is still inside
+    leave.set()
+    thread.join()
+    assert all(set(one) <= {1} for one in inside)
+    assert counts() == before
+
+
+@pytest.mark.parametrize(
+    ("executor", "message"),
+    [
+        (
+            "rayon",
+            "executor must be one of threads, processes, dask://HOST:PORT, an executor or a Dask client, got 'rayon'",
+        ),
+        ("dask://", "executor must be one of"),
+        (42, "executor must be one of"),
+    ],
+)
+def test_unknown_executors(executor, message):
+    with pytest.raises(ValueError, match=message):
+        quiet(PLAN, executor=executor)
+
+
+def test_not_a_plan():
+    with pytest.raises(ValueError, match=r"run needs a signalprop\.montecarlo\.Plan, got 'plan\.toml'"):
+        run("plan.toml")
+    with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
+        run(PLAN, workers=0)
+
+
+def start(plan, directory, *options):
+    """The command line in a process of its own, and in its own group."""
+    path = directory.with_suffix(".toml")
+    plan.save(path)
+    command = [sys.executable, "-m", "signalprop", "run", str(path), "--directory", str(directory), *options]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+def wait_for_blocks(process, directory, count):
+    while len(list(directory.glob("blocks/*.bin"))) < count:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+def test_ctrl_c_leaves_a_directory_to_go_on_with(tmp_path):
+    directory = tmp_path / "run"
+    process = start(LONG, directory)
+    wait_for_blocks(process, directory, 3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert out == ""
+    assert f"To go on: signalprop run {directory}.toml --directory {directory}" in err
+    assert "Traceback" not in err
+    done = len(list(directory.glob("blocks/*.bin")))
+    process = start(LONG, directory, "--json")
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, err) == (0, "")
+    rows = json.loads(out)["rows"]
+    assert len(rows) == len(LONG.cells)
+    assert all(row["verdict"] for row in rows)
+    assert done < len(list(directory.glob("blocks/*.bin")))
+
+
+def test_a_second_process_says_so_and_stops(tmp_path):
+    directory = tmp_path / "run"
+    first = start(LONG, directory)
+    wait_for_blocks(first, directory, 1)
+    second = start(LONG, directory)
+    _, err = second.communicate(timeout=120)
+    assert second.returncode == 2
+    assert f"{directory} is in use by another process (process {first.pid} on " in err
+    assert "Traceback" not in err
+    assert first.poll() is None
+    os.kill(first.pid, signal.SIGKILL)  # its lock dies with it
+    first.communicate()
+    third = start(LONG, directory)
+    out, err = third.communicate(timeout=300)
+    assert third.returncode == 0, err
+    assert "what the mean is worth" in out
