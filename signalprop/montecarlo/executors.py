@@ -17,6 +17,7 @@ from signalprop._blas import one_blas_thread
 from signalprop._threads import cores
 
 KINDS = ("threads", "processes", "dask://HOST:PORT")
+_SCHEDULER_TIMEOUT = "10s"
 _FOREIGN_WINDOW = 128  # tasks that wait in an executor whose size is not known
 
 
@@ -69,7 +70,7 @@ def _client(address: str) -> Iterator[Any]:
     except ImportError:
         raise ValueError("executor='dask://..' needs Dask: pip install 'signalprop[dask]'.") from None
     try:
-        client = distributed.Client(f"tcp://{address}", timeout="10s")
+        client = distributed.Client(f"tcp://{address}", timeout=_SCHEDULER_TIMEOUT)
     except (OSError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {address} ({error}).") from None
     with contextlib.closing(client):

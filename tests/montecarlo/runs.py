@@ -1,5 +1,10 @@
 """Plans and helpers of the tests of runs."""
 
+import os
+import subprocess
+import sys
+import time
+
 import pytest
 
 from signalprop import run
@@ -24,3 +29,20 @@ def numbers(frame):
 def quiet(plan, *arguments, **options):
     """`run` without progress."""
     return run(plan, *arguments, progress=False, **options)
+
+
+def start(plan, directory, *options):
+    """The command line in a process of its own, and in its own group."""
+    path = directory.with_suffix(".toml")
+    plan.save(path)
+    command = [sys.executable, "-m", "signalprop", "run", str(path), "--directory", str(directory), *options]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+def wait_for_blocks(process, directory, count):
+    while len(list(directory.glob("blocks/*.bin"))) < count:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)

@@ -1,5 +1,6 @@
 import dataclasses
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,7 +76,7 @@ def test_bad_files(tmp_path, text, message):
 
 def test_a_file_that_is_no_text(tmp_path):
     (tmp_path / "plan.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="plan.toml is not a text file"):
+    with pytest.raises(ValueError, match=r"plan\.toml is not a text file"):
         Plan.load(tmp_path / "plan.toml")
 
 
@@ -134,8 +135,6 @@ def test_draws_are_those_of_sample_digit_for_digit(plan, monkeypatch):
             activation=plan.activation, negative_slope=plan.negative_slope, tied=plan.tied,
         )  # fmt: skip
         while len(left) < plan.samples:
-            import numpy as np
-
             left = np.concatenate([left, next(draws)])
         mine, left = left[: plan.samples], left[plan.samples :]
         for column, model in enumerate(plan.models):

@@ -2,8 +2,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +14,7 @@ from signalprop import energy, run, sample
 from signalprop.montecarlo import Plan
 from signalprop.montecarlo.blocks import cut
 from signalprop.montecarlo.table import COLUMNS
-from tests.montecarlo.runs import LONG, PLAN, numbers, quiet, small_blocks  # noqa: F401
+from tests.montecarlo.runs import LONG, PLAN, numbers, quiet, small_blocks, start, wait_for_blocks  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
@@ -76,21 +74,14 @@ def test_threads_make_the_same_table(workers, tmp_path):
     assert numbers(quiet(PLAN, tmp_path, workers=workers)) == numbers(quiet(PLAN, workers=3))
 
 
-def test_order_does_not_matter(tmp_path):
-    orders = []
+@pytest.mark.parametrize("seed", [1, 2])
+def test_order_does_not_matter(tmp_path, seed):
+    order = []
     with ThreadPoolExecutor(4) as pool:
-        for seed in (1, 2):
-            order = []
-            frame = run(
-                PLAN,
-                tmp_path / str(seed),
-                Shuffled(pool, seed),
-                progress=lambda state: order.append(state.latest[0].number),
-            )
-            assert numbers(frame) == numbers(quiet(PLAN))
-            orders.append(order)
-    assert sorted(orders[0]) == sorted(orders[1]) == list(range(len(cut(PLAN))))
-    assert orders[0] != sorted(orders[0])
+        frame = run(PLAN, tmp_path, Shuffled(pool, seed), progress=lambda state: order.append(state.latest[0].number))
+    assert numbers(frame) == numbers(quiet(PLAN))
+    assert order != sorted(order)
+    assert sorted(order) == list(range(len(cut(PLAN))))
 
 
 def test_processes_make_the_same_table(tmp_path):
@@ -105,14 +96,11 @@ def test_what_is_there_is_not_drawn_again(tmp_path, monkeypatch):
 
 
 def test_a_run_that_fails_goes_on_where_it_was(tmp_path):
-    class Stop(Exception):
-        pass
-
     def stop(state):
         if state.done >= 5:
-            raise Stop
+            raise InterruptedError
 
-    with pytest.raises(Stop):
+    with pytest.raises(InterruptedError):
         run(PLAN, tmp_path, progress=stop)
     seen = []
     frame = run(PLAN, tmp_path, progress=lambda state: seen.append(state.done))
@@ -190,23 +178,6 @@ def test_not_a_plan():
         run("plan.toml")
     with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
         run(PLAN, workers=0)
-
-
-def start(plan, directory, *options):
-    """The command line in a process of its own, and in its own group."""
-    path = directory.with_suffix(".toml")
-    plan.save(path)
-    command = [sys.executable, "-m", "signalprop", "run", str(path), "--directory", str(directory), *options]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
-
-
-def wait_for_blocks(process, directory, count):
-    while len(list(directory.glob("blocks/*.bin"))) < count:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
 
 
 def test_ctrl_c_leaves_a_directory_to_go_on_with(tmp_path):

@@ -1,0 +1,126 @@
+"""A run that is killed at any moment ends, when resumed, with the table of a run that was not."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from tests.montecarlo.runs import LONG, PLAN, numbers, quiet, start, wait_for_blocks
+
+
+def finish(process):
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, (out, err)
+
+
+def kill(process):
+    """End a process as the system would: no handler, no clean-up."""
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def test_killed_twice_and_resumed(tmp_path):
+    directory = tmp_path / "run"
+    for blocks in (2, 7):
+        process = start(LONG, directory)
+        wait_for_blocks(process, directory, blocks)
+        kill(process)
+    finish(start(LONG, directory))
+    assert (directory / "table.csv").read_text() == numbers(quiet(LONG))
+
+
+def children(pid):
+    """Processes whose parent is `pid`."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    stat = file.read()
+            except OSError:
+                continue
+            if int(stat.rpartition(")")[2].split()[1]) == pid:
+                found.append(int(name))
+    return found
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+def test_worker_processes_do_not_outlive_a_killed_run(tmp_path):
+    directory = tmp_path / "run"
+    process = start(LONG, directory, "--executor", "processes", "--workers", "2")
+    wait_for_blocks(process, directory, 2)
+    workers = children(process.pid)
+    assert len(workers) >= 2
+    kill(process)
+    deadline = time.monotonic() + 60
+    while any(os.path.exists(f"/proc/{pid}") for pid in workers):
+        assert time.monotonic() < deadline, "workers are still there"
+        time.sleep(0.05)
+    finish(start(LONG, directory, "--executor", "processes"))
+    assert (directory / "table.csv").read_text() == numbers(quiet(LONG))
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_random_moments(tmp_path, record_property):
+    undisturbed = tmp_path / "undisturbed"
+    began = time.monotonic()
+    finish(start(LONG, undisturbed))
+    whole = time.monotonic() - began
+    want = (undisturbed / "table.csv").read_bytes()
+    rng = random.Random(20)
+    moments, same = [], 0
+    for attempt in range(20):
+        directory = tmp_path / str(attempt)
+        moment = rng.uniform(0.0, whole)
+        process = start(LONG, directory)
+        time.sleep(moment)
+        ended = process.poll() is not None
+        kill(process) if not ended else process.communicate()
+        kept = len(list(directory.glob("blocks/*.bin")))
+        finish(start(LONG, directory))
+        same += (directory / "table.csv").read_bytes() == want
+        moments.append((round(moment, 2), kept, ended))
+    record_property("moments", str(moments))
+    print(f"whole {whole:.1f} s; (moment, blocks kept, had ended): {moments}")
+    assert same == 20
+    assert sum(kept > 0 and not ended for _, kept, ended in moments) >= 5  # most kills hit the middle of the drawing
+
+
+def test_dask_workers_make_the_same_table_also_when_one_is_killed(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    from signalprop import run
+
+    monkeypatch.setattr("signalprop.montecarlo.blocks._SHORTEST", 0.002)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        want = numbers(quiet(PLAN))
+        assert numbers(quiet(PLAN, executor=client)) == want
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        assert numbers(quiet(PLAN, tmp_path / "by_address", f"dask://{address}")) == want
+
+        pids = client.run(os.getpid)
+        assert len({os.getpid(), *pids.values()}) == 3
+        killed = []
+
+        def kill_one(state):
+            if state.done == 5:
+                killed.append(next(iter(pids.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        frame = run(PLAN, tmp_path / "killed", client, progress=kill_one)
+        assert len(killed) == 1
+        assert numbers(frame) == want
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "no such host:3"])
+def test_no_scheduler_there(address, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("signalprop.montecarlo.executors._SCHEDULER_TIMEOUT", "1s")
+    with pytest.raises(ValueError, match=f"no Dask scheduler answers at {address}"):
+        quiet(PLAN, executor=f"dask://{address}")
