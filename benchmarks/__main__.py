@@ -5,7 +5,7 @@ from importlib import import_module
 
 from signalprop._provenance import provenance
 
-NAMES = ("enumeration", "energies", "samplers", "scan", "startup")
+NAMES = ("enumeration", "energies", "samplers", "plans", "scan", "tempered", "startup")
 
 
 def main() -> int:

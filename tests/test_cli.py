@@ -150,6 +150,9 @@ def test_other_layers(arguments):
         (["reproduce", "--quick", "--full"], "--quick and --full exclude each other"),
         (["reproduce", "--directory", "/dev/null"], "/dev/null"),
         (["reproduce", "--seed", "-1"], "seed must be at least 0, got -1"),
+        (["run", "/nowhere/plan.toml", "--directory", "/tmp/run"], "No such file or directory: '/nowhere/plan.toml'"),
+        (["run", "pyproject.toml", "--directory", "/tmp/run"], "a plan has no 'build-system'; it has fields, n, k, c"),
+        (["run", "pyproject.toml"], "--directory"),
         (["resample"], "No such command 'resample'"),
     ],
 )
@@ -159,6 +162,25 @@ def test_bad_usage_is_a_sentence_and_exit_code_two(arguments, sentence):
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
+
+
+def test_run_as_text_and_json_shows_no_mean_without_its_verdict(tmp_path):
+    plan = tmp_path / "plan.toml"
+    plan.write_text('fields = ["real"]\nn = [100]\nk = [5, 50]\nsamples = 300\nmodels = ["rnn", "lru"]\n')
+    arguments = ["run", str(plan), "--directory", str(tmp_path / "run")]
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    lines = [line for line in result.stdout.splitlines() if line.startswith("real")]
+    assert len(lines) == 4
+    assert "mean agrees with the exact value" in lines[0]
+    assert "mean not reachable with plain sampling here" in lines[2]
+    assert str(tmp_path / "run" / "table.csv") in result.stdout
+    rows = run_json(*arguments)["rows"]
+    assert [row["trusted"] for row in rows] == [True, True, False, False]
+    want = sample(100, 50, "real", samples=300).rnn()
+    assert rows[2]["verdict"] == want.verdict
+    assert rows[2]["log_mean"] == want.log_mean
+    assert rows[2]["predicted_relative_stderr"] is None
 
 
 def test_reproduce_writes_where_it_is_told(tmp_path, monkeypatch):
@@ -199,7 +221,7 @@ def test_info():
 
 def test_help_lists_the_commands():
     result = runner.invoke(app, ["--help"])
-    for command in ("energy", "sample", "verify", "reproduce", "info"):
+    for command in ("energy", "sample", "run", "verify", "reproduce", "info"):
         assert command in result.stdout
     assert "..." not in result.stdout.split("Commands")[1]
 

@@ -69,17 +69,17 @@ def draw_block(
 
     Raises
     ------
-    RuntimeError
+    ValueError
         The worker has other versions than those the run was begun with.
     """
     for name, wanted in versions.items():
         if _version(name) != wanted:
-            raise RuntimeError(f"a worker has {name} {_version(name)}, the run needs {wanted}: digits may differ.")
+            raise ValueError(f"a worker has {name} {_version(name)}, the run needs {wanted}: digits may differ.")
     parts = []
     with one_blas_thread():
         for cell, chunks in work:
             for chunk in chunks:
-                rnn_logs, lru_logs = cell.draw(chunk)
+                rnn_logs, lru_logs = cell.draw(chunk, "lru" in models)
                 columns = []
                 for model in models:
                     logs = rnn_logs if model == "rnn" else lru_logs

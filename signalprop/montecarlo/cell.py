@@ -71,11 +71,16 @@ class Cell:
         layer = (self.layer.activation.value, self.layer.negative_slope, self.layer.tied)
         return cell_key(self.n, self.k, self.field.value, self.method.value, *layer)
 
-    def draw(self, chunk: int) -> tuple[Floats, Floats | None]:
-        """Log-norms of the paths of one chunk, shape (draws, k+1), and those of the driven recurrence (linear layers)."""
+    def draw(self, chunk: int, driven: bool = True) -> tuple[Floats, Floats | None]:
+        """Log-norms of the paths of one chunk, shape (draws, k+1), and those of the driven recurrence (linear layers).
+
+        Without `driven` the second may be left out.
+        """
         rng = generator(self.seed, self.key, chunk)
         if self.method is Method.KRYLOV:
             logs = krylov.draw_chunk(self.n, self.k, self.field, self.chunk_draws(chunk), rng)
+            if not driven:
+                return logs, None
             return logs, 0.5 * np.logaddexp.accumulate(2.0 * logs, axis=1)
         return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunk_draws(chunk), rng)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,7 +145,7 @@ def run(
     ValueError
         A directory that holds another plan or versions; an unknown executor.
     OSError
-        Another process works in the directory; the disk is full.
+        Another process works in the directory; the disk is full; a worker process died.
     KeyboardInterrupt
         Ctrl-C; what was drawn is kept if there is a directory.
 
@@ -203,6 +203,10 @@ def _drawn(
                 ready, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in ready:
                     yield waiting.pop(future), future.result()
+        except BrokenExecutor as error:
+            raise ChildProcessError(
+                "a worker process died, perhaps for want of memory; a run with a directory can be resumed."
+            ) from error
         finally:
             for future in waiting:
                 future.cancel()

@@ -202,8 +202,7 @@ class RunDirectory:
     def _replace(self, path: Path, content: bytes) -> None:
         part = path.with_name(path.name + ".part")
         try:
-            part.unlink(missing_ok=True)
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            descriptor = _create(part)
             with open(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
@@ -261,6 +260,16 @@ def _lock(directory: Path) -> int:
     os.ftruncate(descriptor, 0)
     os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
     return descriptor
+
+
+def _create(path: Path) -> int:
+    """A new file, in the place of what a killed process, or a link, may have left there."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o666)
+    except FileExistsError:
+        path.unlink()
+        return os.open(path, flags, 0o666)
 
 
 def _read(path: Path) -> bytes:

@@ -11,7 +11,8 @@ from signalprop import run
 from signalprop.montecarlo import Plan
 
 PLAN = Plan(["real", "complex"], [50, 400], c=[0.5, 1.5], samples=800, models=["rnn", "lru"], seed=11)
-# A few seconds of work in some fifty blocks, for a process of its own.
+# Work for a process of its own: a second in some thirty blocks, and seconds in a hundred.
+SHORT = Plan(["real", "complex"], [900, 2500], c=[1.5, 2.0], samples=1200, seed=2)
 LONG = Plan(["real", "complex"], [900, 2500], c=[1.5, 2.0], samples=4000, seed=2)
 
 

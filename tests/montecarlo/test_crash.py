@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.montecarlo.runs import LONG, PLAN, numbers, quiet, start, wait_for_blocks
+from tests.montecarlo.runs import LONG, PLAN, SHORT, numbers, quiet, start, wait_for_blocks
 
 
 def finish(process):
@@ -23,12 +23,12 @@ def kill(process):
 
 def test_killed_twice_and_resumed(tmp_path):
     directory = tmp_path / "run"
-    for blocks in (2, 7):
-        process = start(LONG, directory)
+    for blocks in (2, 5):
+        process = start(SHORT, directory)
         wait_for_blocks(process, directory, blocks)
         kill(process)
-    finish(start(LONG, directory))
-    assert (directory / "table.csv").read_text() == numbers(quiet(LONG))
+    finish(start(SHORT, directory))
+    assert (directory / "table.csv").read_text() == numbers(quiet(SHORT))
 
 
 def children(pid):
@@ -49,7 +49,7 @@ def children(pid):
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
 def test_worker_processes_do_not_outlive_a_killed_run(tmp_path):
     directory = tmp_path / "run"
-    process = start(LONG, directory, "--executor", "processes", "--workers", "2")
+    process = start(SHORT, directory, "--executor", "processes", "--workers", "2")
     wait_for_blocks(process, directory, 2)
     workers = children(process.pid)
     assert len(workers) >= 2
@@ -58,8 +58,32 @@ def test_worker_processes_do_not_outlive_a_killed_run(tmp_path):
     while any(os.path.exists(f"/proc/{pid}") for pid in workers):
         assert time.monotonic() < deadline, "workers are still there"
         time.sleep(0.05)
-    finish(start(LONG, directory, "--executor", "processes"))
-    assert (directory / "table.csv").read_text() == numbers(quiet(LONG))
+    finish(start(SHORT, directory, "--executor", "processes"))
+    assert (directory / "table.csv").read_text() == numbers(quiet(SHORT))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+def test_a_dead_worker_is_a_sentence_and_the_run_goes_on_later(tmp_path, monkeypatch):
+    from signalprop import run
+
+    monkeypatch.setattr("signalprop.montecarlo.blocks._SHORTEST", 0.002)
+    before = set(children(os.getpid()))
+
+    def kill_one(state):
+        if state.done == 3:
+            workers = [pid for pid in set(children(os.getpid())) - before if is_worker(pid)]
+            os.kill(workers[0], signal.SIGKILL)
+
+    with pytest.raises(ChildProcessError, match=r"a worker process died, .* a run with a directory can be resumed"):
+        run(PLAN, tmp_path, "processes", progress=kill_one, workers=2)
+    assert len(list((tmp_path / "blocks").glob("*.bin"))) >= 3
+    assert numbers(quiet(PLAN, tmp_path)) == numbers(quiet(PLAN))
+
+
+def is_worker(pid):
+    """Whether a child is a spawned worker, not the resource tracker beside it."""
+    with open(f"/proc/{pid}/cmdline") as file:
+        return "spawn_main" in file.read()
 
 
 @pytest.mark.slow

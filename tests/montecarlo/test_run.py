@@ -14,7 +14,7 @@ from signalprop import energy, run, sample
 from signalprop.montecarlo import Plan
 from signalprop.montecarlo.blocks import cut
 from signalprop.montecarlo.table import COLUMNS
-from tests.montecarlo.runs import LONG, PLAN, numbers, quiet, small_blocks, start, wait_for_blocks  # noqa: F401
+from tests.montecarlo.runs import PLAN, SHORT, numbers, quiet, small_blocks, start, wait_for_blocks  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
@@ -182,7 +182,7 @@ def test_not_a_plan():
 
 def test_ctrl_c_leaves_a_directory_to_go_on_with(tmp_path):
     directory = tmp_path / "run"
-    process = start(LONG, directory)
+    process = start(SHORT, directory)
     wait_for_blocks(process, directory, 3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
@@ -191,20 +191,21 @@ def test_ctrl_c_leaves_a_directory_to_go_on_with(tmp_path):
     assert f"To go on: signalprop run {directory}.toml --directory {directory}" in err
     assert "Traceback" not in err
     done = len(list(directory.glob("blocks/*.bin")))
-    process = start(LONG, directory, "--json")
+    process = start(SHORT, directory, "--json")
     out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     rows = json.loads(out)["rows"]
-    assert len(rows) == len(LONG.cells)
+    assert len(rows) == len(SHORT.cells)
     assert all(row["verdict"] for row in rows)
     assert done < len(list(directory.glob("blocks/*.bin")))
 
 
 def test_a_second_process_says_so_and_stops(tmp_path):
     directory = tmp_path / "run"
-    first = start(LONG, directory)
+    first = start(SHORT, directory)
     wait_for_blocks(first, directory, 1)
-    second = start(LONG, directory)
+    first.send_signal(signal.SIGSTOP)  # alive, and not done before the second one looks
+    second = start(SHORT, directory)
     _, err = second.communicate(timeout=120)
     assert second.returncode == 2
     assert f"{directory} is in use by another process (process {first.pid} on " in err
@@ -212,7 +213,7 @@ def test_a_second_process_says_so_and_stops(tmp_path):
     assert first.poll() is None
     os.kill(first.pid, signal.SIGKILL)  # its lock dies with it
     first.communicate()
-    third = start(LONG, directory)
+    third = start(SHORT, directory)
     out, err = third.communicate(timeout=300)
     assert third.returncode == 0, err
     assert "what the mean is worth" in out
