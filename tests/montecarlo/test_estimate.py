@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from signalprop import Estimate
 
@@ -68,6 +69,60 @@ def test_verdicts():
     middle = Estimate.from_logs(heavy)
     assert 0.2 < middle.tail_share < 0.5
     assert "its error is optimistic, because the top 1 % of the draws carry" in middle.verdict
+    assert middle.verdict.endswith("of the sum: read the median")
+    assert not middle.trusted
+    assert not middle.heavy_tailed
+    assert "use method='tempered', or read the median" in Estimate.from_logs(heavy, tempered=True).verdict
+    # Far below an exact mean with such a tail is what tails do, not a disagreement.
+    low = Estimate.from_logs(heavy, middle.log_mean + 1.5)
+    assert low.z < -4
+    assert low.verdict.startswith("mean too low (z = ")
+    assert "DISAGREES" not in low.verdict
+
+
+def test_tail_index_speaks_where_the_share_of_few_draws_does_not():
+    # A Pareto law of index 0.6 has no mean; a cut in the largest draws hides that from their share.
+    levels = (np.arange(400) + 0.5) / 400
+    one = Estimate.from_logs(np.minimum(-np.log1p(-levels) / 0.6, 6.5))
+    assert one.tail_share < 0.5
+    assert one.heavy_tailed
+    assert "the tail index is 0." in one.verdict
+    assert Estimate.from_logs(-np.log1p(-levels) / 8.0).trusted
+
+
+def test_exact_second_moment_predicts_the_error():
+    y = np.random.default_rng(2).gamma(5.0, size=4000)
+    one = Estimate.from_logs(np.log(y), math.log(5.0), log_second_moment=math.log(30.0))
+    assert one.predicted_relative_stderr == pytest.approx(math.sqrt(5.0) / 5.0 / math.sqrt(4000))
+    assert one.relative_stderr == pytest.approx(one.predicted_relative_stderr, rel=0.1)
+    assert one.trusted
+    missed = Estimate.from_logs(np.log(y), math.log(5.0), log_second_moment=math.log(25.0 + 25.0))
+    assert not missed.trusted
+    assert "the exact second moment predicts an error of" in missed.verdict
+    hopeless = Estimate.from_logs(np.log(y), math.log(5.0), log_second_moment=math.log(1e5))
+    assert hopeless.heavy_tailed
+    assert "% from 4000 draws" in hopeless.verdict
+    assert Estimate.from_logs(np.log(y), 0.0).predicted_relative_stderr is None
+
+
+def test_intervals_of_quantiles_cover_as_promised():
+    rng = np.random.default_rng(5)
+    truth = {q: stats.norm.ppf(q) for q in (0.05, 0.5, 0.95)}
+    covered = dict.fromkeys(truth, 0)
+    for _ in range(400):
+        one = Estimate.from_logs(rng.normal(size=250), quantiles=tuple(truth))
+        for (q, low, high), (_, level) in zip(one.log_intervals, one.log_quantiles, strict=True):
+            assert low <= level <= high
+            covered[q] += low <= truth[q] <= high
+    assert min(covered.values()) >= stats.binom.ppf(1e-3, 400, 0.95)
+
+
+def test_intervals_that_the_draws_do_not_reach_are_open():
+    one = Estimate.from_logs(np.arange(20.0), quantiles=(0.01, 0.5, 0.99))
+    (_, low, _), (_, inner_low, inner_high), (_, _, high) = one.log_intervals
+    assert (low, high) == (-math.inf, math.inf)
+    assert 0.0 < inner_low < 9.5 < inner_high < 19.0
+    assert one.as_dict()["log_quantile_intervals"]["0.01"][0] is None
 
 
 def test_constant_samples_have_no_error_and_no_disagreement():

@@ -70,6 +70,53 @@ def test_exact_values_of_untied_and_nonlinear_layers():
         relu.lru()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"n": 30, "k": 5, "field": "real"},
+        {"n": 12, "k": 4, "field": "complex"},
+        {"n": 40, "k": 6, "field": "real", "method": "dense", "tied": False},
+        {"n": 20, "k": 5, "field": "quaternion", "method": "dense", "tied": False},
+        {"n": 40, "k": 4, "field": "real", "method": "dense", "tied": False, "activation": "relu"},
+        {
+            "n": 40,
+            "k": 4,
+            "field": "real",
+            "method": "dense",
+            "tied": False,
+            "activation": "leaky_relu",
+            "negative_slope": 0.4,
+        },
+    ],
+)
+def test_predicted_errors_are_those_of_independent_means(arguments):
+    # 300 means of 200 draws: their spread over the prediction has the law of a standard deviation.
+    draw = sample(**arguments, samples=300 * 200, seed=6)
+    one = draw.rnn()
+    means = np.exp(2.0 * draw.log_norms[:, -1]).reshape(300, 200).mean(axis=1)
+    predicted = one.predicted_relative_stderr * math.sqrt(300) * one.exact
+    assert abs(means.std(ddof=1) / predicted - 1.0) < 4.0 / math.sqrt(2 * 300)
+
+
+def test_second_moments_are_known_where_they_say():
+    assert sample(30, 6, "real", samples=10).rnn().predicted_relative_stderr is None
+    assert sample(30, 3, "quaternion", samples=10).rnn().predicted_relative_stderr is None
+    assert sample(30, 3, samples=10).lru().predicted_relative_stderr is None
+    assert sample(10**12, 5, samples=10).rnn().predicted_relative_stderr == pytest.approx(
+        math.sqrt(5e-12 / 10), rel=1e-3
+    )
+
+
+def test_peak_is_the_highest_energy_on_the_way():
+    draw = sample(50, 20, "real", samples=300, seed=2)
+    energies = np.exp(2.0 * draw.log_norms)
+    assert draw.peak().median == pytest.approx(np.median(energies[:, 1:].max(axis=1)), rel=1e-2)
+    assert draw.peak(7).mean == pytest.approx(energies[:, 1:8].max(axis=1).mean())
+    assert draw.peak(0).median == 1.0
+    for q, low, high in draw.peak().log_intervals:
+        assert low <= dict(draw.peak().log_quantiles)[q] <= high
+
+
 def test_progress_reaches_the_end():
     seen = []
     sample(10, 3, samples=2000, progress=lambda done, total: seen.append((done, total)))
