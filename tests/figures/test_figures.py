@@ -92,7 +92,7 @@ def test_panels_are_labelled(module, panels, written):
         assert axes.get_title()
         assert axes.get_yscale() == "log"
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert any("top 1 %" in label for label in labels)
+    assert any("not to be trusted" in label for label in labels)
     import matplotlib.pyplot as plt
 
     plt.close(figure)
