@@ -78,7 +78,7 @@ def test_in_between_the_scale_is_trimmed():
 def test_every_page_is_complete_and_agrees_with_its_numbers(n, horizon, field):
     advice = advise(n, horizon, field)
     text = str(advice)
-    assert max(len(line) for line in text.splitlines()) <= 112
+    assert max(len(line) for line in text.splitlines()) <= 115
     assert not re.search(r"\bnan\b|\binf\b|None", text)
     json.dumps(advice.as_dict(), allow_nan=False)
     assert advice.log_mean == pytest.approx(float(rnn_energy(n, horizon, field, log=True)), abs=1e-9)
@@ -143,7 +143,7 @@ def test_pasted_lines_run():
         for line in block:
             exec(line.strip(), names)
         std = float(re.search(r"std=([\d.]+)", block[-1]).group(1))
-        assert float(rnn.weight_hh_l0.std()) == pytest.approx(std, rel=0.05)
+        assert float(rnn.weight_hh_l0.detach().std()) == pytest.approx(std, rel=0.05)
         for layer in re.findall(r"signalprop\.nn\.\w+\(.*\)", str(advise(n, 400))):
             exec("import signalprop.nn; layer = " + layer, names)
             assert names["layer"](torch.zeros(1, 3, 5)).shape == (1, 3, 5)

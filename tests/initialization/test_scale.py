@@ -173,8 +173,8 @@ def test_edge_tends_to_the_published_gumbel_law():
             x = -math.log(-math.log(0.5) / share)
             law = math.sqrt(gamma / (4 * n)) + x / math.sqrt(4 * n * gamma)
             gaps.append(-math.log(safe_scale(n, 10, field, criterion="edge", quantile=0.5).scale) / law - 1.0)
-    assert abs(gaps[4]) < abs(gaps[2]) < abs(gaps[0]) < 0.25
-    assert abs(gaps[5]) < abs(gaps[1]) < 0.25
+    assert abs(gaps[4]) < abs(gaps[2]) < abs(gaps[0]) < 0.35
+    assert abs(gaps[5]) < abs(gaps[1]) < 0.35
 
 
 @pytest.mark.parametrize("field", FIELDS)
