@@ -1,0 +1,16 @@
+"""Trainings of the layers of `signalprop.nn` on the tasks of `signalprop.tasks`, with the state energies of each layer logged.
+
+Needs the extra ``signalprop[torch]``. `train` is the loop, `Settings` what identifies a training.
+"""
+
+try:
+    import torch  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ImportError("signalprop.training needs PyTorch; pip install 'signalprop[torch]'.") from error
+
+from signalprop.training.energies import StateEnergies, white_energy
+from signalprop.training.model import build_model
+from signalprop.training.settings import Settings
+from signalprop.training.trainer import Run, train
+
+__all__ = ["Run", "Settings", "StateEnergies", "build_model", "train", "white_energy"]
