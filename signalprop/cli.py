@@ -15,6 +15,7 @@ from signalprop._recurrence_command import recurrence
 from signalprop._terminal import bar, finite, plain, print_json, show
 from signalprop._terminal import save_figure as _save
 from signalprop._terminal import sentences as _sentences
+from signalprop._train_command import train
 from signalprop.fields import Field
 
 if TYPE_CHECKING:
@@ -359,7 +360,7 @@ def reproduce(
     directory: Annotated[str, typer.Option("--directory", help="Where to write the figures.")] = "figures",
     quick: Annotated[bool, typer.Option("--quick", help="A look: few draws, under a minute.")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Ten times the draws, and in a checkout the figure of trainings.")
+        bool, typer.Option("--full", help="Ten times the draws, and in a checkout the figures of trainings.")
     ] = False,
     seed: Seed = 0,
     as_json: Json = False,
@@ -389,6 +390,9 @@ def reproduce(
         return
     for path in paths:
         print(f"wrote {path} (and .svg, .csv, .json beside it)")
+
+
+app.command()(_sentences()(train))
 
 
 @app.command()

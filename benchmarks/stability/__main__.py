@@ -6,8 +6,9 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.stability.design import DESIGNS, SETTINGS, run
+from benchmarks.stability.design import DESIGNS, SETTINGS, guesses, run
 from benchmarks.stability.results import Results
+from benchmarks.stability.table import markdown
 
 HERE = Path(__file__).parent
 OUTPUTS = {
@@ -34,12 +35,11 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     if not arguments.table:
-        results.write_origin(f"{mode}, unfinished")
+        about = guesses()
+        results.write_origin(f"{mode}, unfinished", about)
         made = run(DESIGNS[mode], results, _progress)
-        results.write_origin(mode)
+        results.write_origin(mode, about)
         print(f"\n{made} trainings made, {len(results.done)} in {results.path}", file=sys.stderr)
-    from benchmarks.stability.table import markdown
-
     print(markdown(results.frame()))
     return 0
 

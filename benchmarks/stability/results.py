@@ -41,8 +41,8 @@ class Results:
         """All rows as a table."""
         return pd.read_csv(self.path)
 
-    def write_origin(self, mode: str) -> None:
-        """The JSON file: settings, versions, revision."""
+    def write_origin(self, mode: str, more: dict[str, Any]) -> None:
+        """The JSON file: settings, versions, revision, and `more`."""
         facts = provenance()
         facts["libraries"]["torch"] = installed_version("torch")
         about = {
@@ -50,6 +50,7 @@ class Results:
             "mode": mode,
             "trainings": len(self.done),
             "settings": self.settings,
+            **more,
             **facts,
         }
         self.about.write_text(json.dumps(about, indent=2) + "\n")

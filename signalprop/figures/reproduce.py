@@ -16,7 +16,7 @@ from signalprop._provenance import provenance
 from signalprop.fields import one_of
 
 FIGURES = ("critical_rnn", "critical_lru", "activations", "regime_map", "law_errors", "scale_512", "recurrences")
-FULL_FIGURES = ("training",)
+FULL_FIGURES = ("training", "stability")
 QUALITIES = ("quick", "default", "full")
 
 
@@ -34,8 +34,8 @@ def reproduce(
     directory
         Where to write; made if missing. For each figure ``NAME.png``, ``.svg``, ``.csv`` and ``.json`` are replaced.
     quality
-        ``"quick"`` (a look, under a minute), ``"default"`` (about two minutes on two cores) or ``"full"``, which adds the figure
-        of trainings where the results it is drawn from are there: in a checkout, not in an installed package.
+        ``"quick"`` (a look, under a minute), ``"default"`` (about two minutes on two cores) or ``"full"``, which adds the
+        figures of trainings where the results they are drawn from are there: in a checkout, not in an installed package.
     seed
         Root seed of all draws.
     progress
@@ -85,9 +85,9 @@ def figures_of(quality: str) -> tuple[str, ...]:
     """Names of the figures that a quality draws, in order."""
     if one_of(quality, QUALITIES, "quality") != "full":
         return FIGURES
-    from signalprop.figures.training import RESULTS
-
-    return FIGURES + FULL_FIGURES if RESULTS.exists() else FIGURES
+    return FIGURES + tuple(
+        name for name in FULL_FIGURES if import_module(f"signalprop.figures.{name}").RESULTS.exists()
+    )
 
 
 @contextmanager

@@ -85,8 +85,8 @@ class StateEnergies:
 def white_energy(layer: Recurrence, steps: int) -> Tensor:
     """E||x_t||^2 at t = 1, .., steps for white inputs of unit variance and the weights of the moment, (steps,).
 
-    (P) The sum of the squared responses to unit impulses, one input at a time: of an impulse at the first step, which may have its
-    own normaliser, and of one at a later step. Costs a forward pass of 2 d_model sequences.
+    (P) The sum of the squared responses to unit impulses, one input at a time: of an impulse at the first step, which may have
+    its own normaliser, and of one at a later step. Costs a forward pass of 2 d_model sequences.
 
     Examples
     --------

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 import os
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +128,16 @@ class Settings:
         for name in ("weight_decay", "clip"):
             if getattr(self, name) != 0:
                 positive_float(getattr(self, name), name)
+        for name in ("dropout", "r_min", "r_max", "max_phase"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, Real) and math.isfinite(value)):
+                raise ValueError(f"{name} must be a number, got {value!r}.")
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout must lie in [0, 1), got {self.dropout!r}.")
+        known = [name for name in inspect.signature(MAKERS[self.task]).parameters if name != "progress"]
+        for name in self.options:
+            if name not in known:
+                raise ValueError(f"task {self.task} has no option {name!r}; there are {', '.join(known)}.")
 
     def task_options(self) -> dict[str, Any]:
         """All options that the task is made with."""

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +103,7 @@ def train(
     place = None if directory is None else Path(directory)
     if place is not None and not resume and (place / "log.csv").exists():
         raise ValueError(f"{place} holds a training already; go on with it (resume), or choose another directory.")
-    where = torch.device(device)
+    where = _device(device)
     saved = None
     if place is not None and resume and (place / "checkpoint.pt").exists():
         saved = Checkpoint.read(place / "checkpoint.pt", settings)
@@ -120,7 +121,7 @@ def train(
             weight_decay=settings.weight_decay,
             dynamics_factor=settings.recurrence_factor,
         )
-        optimiser = torch.optim.AdamW(groups)
+        optimiser = torch.optim.AdamW(groups, fused=True)
         if place is not None:
             place.mkdir(parents=True, exist_ok=True)
             _write_origin(place / "settings.json", settings)
@@ -147,6 +148,15 @@ def train(
                 progress(step, steps, loss)
         loss, accuracy, _ = evaluate(model, task, task.test, where)
     return Run(settings, task, log.rows, model, loss, accuracy)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ValueError(f"device {name!r} cannot be used here: {str(error).splitlines()[0]}") from None
+    return device
 
 
 def _step(
@@ -245,8 +255,14 @@ def _row(
 def _batch(part: Split, seed: int, step: int, batch: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Inputs, targets and lengths of training step `step`; the last incomplete batch of a pass is left out."""
     passes, place = divmod(step - 1, len(part) // batch)
-    order = generator(seed, cell_key("order"), passes).permutation(len(part))
+    order = _order(seed, passes, len(part))
     return _tensors(part, order[place * batch : (place + 1) * batch], device)
+
+
+@lru_cache(maxsize=1)
+def _order(seed: int, passes: int, count: int) -> NDArray[np.int64]:
+    """The order of the examples in a pass."""
+    return generator(seed, cell_key("order"), passes).permutation(count)
 
 
 def _tensors(part: Split, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
@@ -264,12 +280,15 @@ def _tensors(part: Split, rows: NDArray[np.int64], device: torch.device) -> tupl
 def _repeatable() -> Iterator[None]:
     """Deterministic algorithms; the caller's generators and settings come back afterwards."""
     before, warn = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     with torch.random.fork_rng():
         torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a tenth of the time
         try:
             yield
         finally:
             torch.use_deterministic_algorithms(before, warn_only=warn)
+            torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
 
 
 def _write_origin(path: Path, settings: Settings) -> None:

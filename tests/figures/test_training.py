@@ -35,6 +35,7 @@ def results(tmp_path, monkeypatch):
     pd.DataFrame(rows).to_csv(path, index=False)
     path.with_suffix(".json").write_text(json.dumps({"settings": {"batch": 3}}))
     monkeypatch.setattr(training, "RESULTS", path)
+    monkeypatch.setattr(module, "FULL_FIGURES", ("training",))
     return path
 
 

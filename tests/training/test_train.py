@@ -1,0 +1,215 @@
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from signalprop.nn import LRU, DenseLinearRNN, RotRNN
+from signalprop.tasks import make
+from signalprop.training import Settings, StateEnergies, build_model, train, white_energy
+from signalprop.training.log import Log, columns
+
+OPTIONS = {"train": 256, "validation": 32, "test": 32, "min_length": 5, "max_length": 20}
+TINY = Settings(options=OPTIONS, d_model=8, d_state=8, heads=2, batch=16, steps=12, log_every=4, checkpoint_every=5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"layer": "rotrnn"},
+        {"layer": "lru", "normalizer": "learned", "bidirectional": True},
+        {"layer": "dense", "dropout": 0.1},
+        {
+            "layer": "lru",
+            "task": "copy",
+            "options": {"blanks": 3, "length": 2, "train": 256, "validation": 64, "test": 64},
+        },
+        {"layer": "rotrnn", "task": "adding", "options": {"steps": 6, "train": 256, "validation": 64, "test": 64}},
+        {"layer": "lru", "task": "digits", "options": {"validation": 64}},
+    ],
+)
+def test_training_lowers_the_loss(changes):
+    run = train(replace(TINY, steps=60, log_every=60, learning_rate=1e-2, **changes))
+    first, last = (float(row["loss"]) for row in run.rows)
+    assert last < first - 0.02
+    assert float(run.rows[1]["train_loss"]) < first
+    assert (run.accuracy is None) == (run.settings.task == "adding")
+
+
+def test_columns_of_the_log(tmp_path):
+    run = train(replace(TINY, layer="lru", bidirectional=True), directory=tmp_path)
+    with (tmp_path / "log.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == run.rows
+    assert list(rows[0]) == columns(["1", "1b", "2", "2b"])
+    assert [row["step"] for row in rows] == ["0", "4", "8", "12"]
+    assert rows[0]["train_loss"] == ""
+    for row in rows:
+        assert all(float(value) > 0 for name, value in row.items() if name.startswith("energy"))
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_the_callers_generator_is_left_alone():
+    torch.manual_seed(5)
+    wanted = torch.rand(3)
+    torch.manual_seed(5)
+    train(replace(TINY, steps=1))
+    assert torch.equal(torch.rand(3), wanted)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def broken_off(directory, settings, after):
+    """Train up to a step, then leave as a killed process would: no end of the loop, no last row."""
+
+    class KilledError(Exception):
+        pass
+
+    def progress(step, steps, loss):
+        if step == after:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        train(settings, directory=directory, progress=progress)
+
+
+@pytest.mark.parametrize("after", [1, 5, 7, 11])
+@pytest.mark.parametrize("changes", [{"dropout": 0.2}, {"layer": "lru", "normalizer": "learned"}])
+def test_broken_off_anywhere_and_resumed_is_the_same_training(tmp_path, after, changes):
+    settings = replace(TINY, **changes)
+    whole = train(settings, directory=tmp_path / "whole")
+    broken_off(tmp_path / "broken", settings, after)
+    with (tmp_path / "broken" / "log.csv").open("a") as file:
+        file.write("8,1.2")  # a row cut off
+    again = train(settings, directory=tmp_path / "broken", resume=True)
+    assert (tmp_path / "broken" / "log.csv").read_bytes() == (tmp_path / "whole" / "log.csv").read_bytes()
+    assert (again.loss, again.accuracy) == (whole.loss, whole.accuracy)
+    for one, other in zip(again.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_a_killed_process_resumes_to_the_same_log_byte_for_byte(tmp_path):
+    options = [word for name, value in OPTIONS.items() for word in ("--set", f"{name}={value}")]
+    sizes = ["--width", "8", "--state", "8", "--heads", "2", "--dropout", "0.1"]
+    course = ["--steps", "3000", "--log-every", "1", "--checkpoint-every", "3", "--json"]
+    arguments = [sys.executable, "-m", "signalprop", "train", "--layer", "rotrnn", *options, *sizes, *course]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [*arguments, "--directory", str(tmp_path / "killed")], env=environment, stdout=subprocess.DEVNULL
+    )
+    log, checkpoint = tmp_path / "killed" / "log.csv", tmp_path / "killed" / "checkpoint.pt"
+    try:
+        while process.poll() is None and not (checkpoint.exists() and log.read_text().count("\n") > 6):
+            time.sleep(0.05)
+        assert process.poll() is None, "it ended before it could be killed"
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    reached = int(log.read_text().splitlines()[-1].split(",")[0])
+    assert 0 < reached < 3000
+    # The settings of the killed training, a few steps beyond where it was; here, in another process.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        settings = Settings(
+            options=OPTIONS, d_model=8, d_state=8, heads=2, steps=3000, log_every=1, checkpoint_every=3, dropout=0.1
+        )
+
+        class EnoughError(Exception):
+            pass
+
+        def until(step, steps, loss):
+            if step >= reached + 5:
+                raise EnoughError
+
+        for directory, resume in (("killed", True), ("whole", False)):
+            with pytest.raises(EnoughError):
+                train(settings, directory=tmp_path / directory, resume=resume, progress=until)
+    finally:
+        torch.set_num_threads(threads)
+    assert log.read_bytes() == (tmp_path / "whole" / "log.csv").read_bytes()
+    assert log.read_text().count("\n") == reached + 7
+
+
+def test_resume_refuses_other_settings_and_start_refuses_a_directory_in_use(tmp_path):
+    train(replace(TINY, steps=5), directory=tmp_path)
+    with pytest.raises(
+        ValueError, match=r"belongs to a training with layer = 'rotrnn', not 'lru'; seed = 0, not 3\. Go on"
+    ):
+        train(replace(TINY, steps=5, layer="lru", seed=3), directory=tmp_path, resume=True)
+    with pytest.raises(ValueError, match="holds a training already"):
+        train(replace(TINY, steps=5), directory=tmp_path)
+    before = (tmp_path / "log.csv").read_bytes()
+    train(replace(TINY, steps=5), directory=tmp_path, resume=True)
+    assert (tmp_path / "log.csv").read_bytes() == before
+    (tmp_path / "checkpoint.pt").write_bytes(b"no checkpoint")
+    with pytest.raises(ValueError, match="is not a checkpoint of a training"):
+        train(replace(TINY, steps=5), directory=tmp_path, resume=True)
+
+
+def test_nan_stops_with_step_and_layer(monkeypatch):
+    task = make("listops", **OPTIONS)
+    original = torch.optim.AdamW.step
+
+    def poisoned(self, *arguments, **options):
+        original(self, *arguments, **options)
+        with torch.no_grad():
+            if self.state[self.param_groups[1]["params"][0]]["step"] == 3:
+                self.param_groups[1]["params"][2].fill_(torch.nan)  # g of the first block
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", poisoned)
+    with pytest.raises(
+        FloatingPointError, match=r"training step 4: the outputs of blocks\.0 \(RotRNN\) become nan at step 0"
+    ):
+        train(replace(TINY, steps=9, log_every=100), task=task)
+    with pytest.raises(FloatingPointError, match=r"after training step 3: the outputs of blocks\.0"):
+        train(replace(TINY, steps=9, log_every=1), task=task)
+
+
+def test_rows_of_a_log_after_the_checkpoint_are_dropped(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("step,loss\n0,1\n5,2\n6,3\n7,4")
+    assert [row["step"] for row in Log(path, ["step", "loss"], upto=5).rows] == ["0", "5"]
+    assert path.read_text() == "step,loss\n0,1\n5,2\n"
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: RotRNN(5, 12, heads=3),
+        lambda: RotRNN(5, 9, heads=3, first_step_rule=True),
+        lambda: LRU(5, 7, normalizer="learned"),
+        lambda: DenseLinearRNN(5, 6, horizon=9),
+    ],
+)
+def test_white_energy_is_the_mean_over_white_inputs(layer):
+    torch.manual_seed(3)
+    made = layer()
+    steps, samples = 9, 20_000
+    energies = made.states(torch.randn(samples, steps, 5)).square().sum(-1).detach().double()
+    z = (energies.mean(0) - white_energy(made, steps).double()) / (energies.std(0) / samples**0.5)
+    assert z.abs().max() < 4.0
+
+
+def test_energies_leave_padding_out():
+    torch.manual_seed(0)
+    task = make("listops", **OPTIONS)
+    model = build_model(TINY, task)
+    inputs, lengths = torch.from_numpy(task.test.inputs.astype(np.int64)), torch.from_numpy(task.test.lengths)
+    with StateEnergies(model) as energies:
+        for part in (slice(0, 20), slice(20, None)):
+            energies.lengths = lengths[part]
+            model(inputs[part], lengths[part])
+    mean, last = [], []
+    for tokens, length in zip(inputs, lengths, strict=True):
+        states = model.blocks[0].recurrence.states(model.blocks[0].norm(model.encoder(tokens[None, :length])))
+        mean += states.square().sum(-1)[0].tolist()
+        last.append(mean[-1])
+    assert energies.mean()[0] == pytest.approx(np.mean(mean), rel=1e-5)
+    assert energies.last()[0] == pytest.approx(np.mean(last), rel=1e-5)
+    assert not model.blocks[0].recurrence._forward_pre_hooks
