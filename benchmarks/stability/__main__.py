@@ -23,7 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stability", description=__doc__)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="a look: one seed, 100 steps, a minute or two")
-    size.add_argument("--full", action="store_true", help="ten seeds, and RotRNN with small phases; under an hour")
+    size.add_argument("--full", action="store_true", help="ten seeds instead of five; under an hour")
     parser.add_argument("--output", type=Path, help="CSV of results; a JSON with their origin is written beside it")
     parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
     arguments = parser.parse_args()

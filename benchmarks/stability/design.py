@@ -68,7 +68,7 @@ class Design:
 CLAIM = ("rotrnn", "lru_recomputed", "lru_learned")
 DESIGNS = {
     "quick": Design(CLAIM, (2, 4, 6), seeds=1, steps=100),
-    "default": Design(CLAIM, (2, 4, 6), seeds=5, steps=300),
+    "default": Design(tuple(VARIANTS), (2, 4, 6), seeds=5, steps=300),
     "full": Design(tuple(VARIANTS), (2, 4, 6), seeds=10, steps=300),
 }
 

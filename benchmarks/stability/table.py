@@ -6,8 +6,8 @@ from signalprop.figures.stability import by_layer, ratios
 
 NOTE = """\
 max/min: largest over smallest E||x_t||^2 of a layer in the course of a training, measured on held-out expressions; white: the
-same for E||x_t||^2 of white inputs with the same weights. over white: E||x_t||^2 over that of white inputs, after training.
-Median over seeds [smallest, largest]."""
+same for E||x_t||^2 of white inputs with the same weights; later: over the last two thirds of the training. over white: E||x_t||^2
+over that of white inputs, after training. Median [smallest, largest] over seeds, in the first table over layers and seeds."""
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -15,9 +15,10 @@ def markdown(frame: pd.DataFrame) -> str:
     long = by_layer(frame)
     real, white = ratios(long), ratios(long, "energy_white")
     last = frame[frame["step"] == frame["steps"]]
-    lines = _head("variant", "depth", "max/min", "max/min, white", "test loss", "test accuracy", "seeds")
+    later = ratios(long[long["step"] >= long["step"].max() / 3])
+    lines = _head("variant", "depth", "max/min", "later", "max/min, white", "test loss", "test accuracy", "seeds")
     for key, one in last.groupby(["variant", "depth"], sort=False):
-        cells = [*key, _over(_of(real, key)["ratio"]), _over(_of(white, key)["ratio"])]
+        cells = [*key, *(_over(_of(table, key)["ratio"]) for table in (real, later, white))]
         lines.append(_line(*cells, _over(one["test_loss"]), _over(one["test_accuracy"]), len(one)))
     lines += ["", *_head("variant", "depth", "layer", "max/min", "last/first", "max/min, white", "over white, last")]
     end = long[long["step"] == long["step"].max()]

@@ -35,12 +35,12 @@ COLUMNS = {
 }
 TITLES = {
     "rotrnn": "RotRNN",
+    "rotrnn_slow": "RotRNN, phases below π/100",
     "lru_recomputed": "LRU, recomputed normaliser",
     "lru_learned": "LRU, learned normaliser",
-    "rotrnn_slow": "RotRNN, phases below π/100",
 }
-SHOWN = ("rotrnn", "lru_recomputed", "lru_learned")
-COLOURS = {"rotrnn": "#D55E00", "lru_recomputed": "#0072B2", "lru_learned": "#56B4E9", "rotrnn_slow": "#CC79A7"}
+SHOWN = tuple(TITLES)
+COLOURS = {"rotrnn": "#D55E00", "rotrnn_slow": "#E69F00", "lru_recomputed": "#0072B2", "lru_learned": "#56B4E9"}
 KEYS = ["variant", "depth", "seed"]
 ENERGIES = ("energy", "energy_last", "energy_white")
 
@@ -95,8 +95,8 @@ def draw(frame: pd.DataFrame) -> Figure:
     """Energy against training step, one row a depth and one column a variant; loss, accuracy and ratios below."""
     shown = [name for name in SHOWN if name in set(frame["variant"])]
     depths = sorted(frame["depth"].unique())
-    figure = plt.figure(figsize=(12.2, 3.0 * len(depths) + 3.6))
-    parts: Any = figure.subfigures(2, 1, height_ratios=[3.0 * len(depths), 3.6])
+    figure = plt.figure(figsize=(2.9 * len(shown) + 2.6, 2.7 * len(depths) + 3.6))
+    parts: Any = figure.subfigures(2, 1, height_ratios=[2.7 * len(depths), 3.6])
     above, below = parts
     panels = above.subplots(len(depths), len(shown), sharex=True, sharey=True, squeeze=False)
     deepest = max(depths)
@@ -110,6 +110,7 @@ def draw(frame: pd.DataFrame) -> Figure:
         axes.set_ylabel(f"depth {depth}:  E||x_t||²")
     for axes in panels[-1]:
         axes.set_xlabel("training step")
+    _plain_ticks(panels[0, 0])
     layers = [Line2D([], [], color=colours[k], label=f"layer {k + 1}") for k in range(deepest)]
     white = Line2D([], [], color="0.25", linestyle=(0, (4, 2)), label="white inputs,\nsame weights\n(median)")
     seeds = frame["seed"].nunique()
@@ -137,6 +138,14 @@ def _energies(axes: Axes, rows: pd.DataFrame, colours: list[Any]) -> None:
     axes.set_yscale("log")
 
 
+def _plain_ticks(axes: Axes) -> None:
+    """1, 2, 4, 8, .. on a logarithmic axis."""
+    low, high = axes.get_ylim()
+    ticks = 2.0 ** np.arange(np.ceil(np.log2(low)), np.log2(high))
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+
+
 def _curves(axes: Axes, frame: pd.DataFrame, shown: list[str], name: str, label: str, level: float) -> None:
     """Mean over depths and seeds, with the range of the means of the depths."""
     first = frame[frame["layer"] == 1]
@@ -158,7 +167,7 @@ def _spread(axes: Axes, frame: pd.DataFrame, shown: list[str], depths: list[int]
         for place, variant in enumerate(shown):
             for at, depth in enumerate(depths):
                 values = table[(table["variant"] == variant) & (table["depth"] == depth)]["ratio"].to_numpy()
-                x = at + 0.26 * (place - (len(shown) - 1) / 2) + (-0.05 if face else 0.05)
+                x = at + 0.8 / len(shown) * (place - (len(shown) - 1) / 2) + (-0.05 if face else 0.05)
                 low, middle, high = np.min(values), np.median(values), np.max(values)
                 axes.errorbar(
                     x,
@@ -170,5 +179,8 @@ def _spread(axes: Axes, frame: pd.DataFrame, shown: list[str], depths: list[int]
                     linewidth=1.1,
                 )
     axes.set_yscale("log")
+    _plain_ticks(axes)
     axes.set_xticks(range(len(depths)), [f"depth {depth}" for depth in depths])
-    axes.set_title("max/min of E||x_t||² over training\nfilled: real inputs, open: white; range of layers and seeds")
+    axes.set_title(
+        "max/min of E||x_t||² over training\nfilled: real inputs, open: white\nmedian and range of layers and seeds"
+    )

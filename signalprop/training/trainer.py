@@ -102,7 +102,9 @@ def train(
     """
     place = None if directory is None else Path(directory)
     if place is not None and not resume and (place / "log.csv").exists():
-        raise ValueError(f"{place} holds a training already; go on with it (resume), or choose another directory.")
+        raise ValueError(
+            f"{place} holds a training already; go on with it (resume=True, --resume), or choose another directory."
+        )
     where = _device(device)
     saved = None
     if place is not None and resume and (place / "checkpoint.pt").exists():
