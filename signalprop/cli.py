@@ -43,6 +43,7 @@ class MethodName(StrEnum):
 
     KRYLOV = "krylov"
     DENSE = "dense"
+    TEMPERED = "tempered"
 
 
 class ActivationName(StrEnum):
@@ -192,10 +193,13 @@ def sample(
     n: Width,
     k: Depth,
     field: FieldOption = Field.COMPLEX,
-    samples: Annotated[int, typer.Option("--samples", help="Number of independent draws.")] = 1000,
+    samples: Annotated[
+        int, typer.Option("--samples", help="Number of independent draws (tempered: particles).")
+    ] = 1000,
     model: ModelOption = Model.RNN,
     method: Annotated[
-        MethodName, typer.Option("--method", help="krylov: cost independent of n.  dense: W itself.")
+        MethodName,
+        typer.Option("--method", help="krylov: cost independent of n.  dense: W itself.  tempered: the mean far out."),
     ] = MethodName.KRYLOV,
     activation: Annotated[
         ActivationName, typer.Option("--activation", help="Applied after W, with the gain that keeps the mean energy.")
@@ -232,8 +236,19 @@ def sample(
     energy_name = "||h(k)||^2/||x||^2" if model is Model.RNN else "||h(t)||^2/n"
     layer = activation.value + (f" (slope {negative_slope:g})" if activation is ActivationName.LEAKY_RELU else "")
     kind = f"{'feed-forward' if untied else 'recurrent'} {layer} network with {field.value} weights"
-    print(f"{samples} draws of a {kind}, method {method.value}, seed {seed}")
+    drawn = f"{samples} draws" if method is not MethodName.TEMPERED else f"{result.samples} repetitions"
+    print(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
     print(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
+    exact = "not known" if estimate.log_exact is None else show(estimate.log_exact)
+    if estimate.repeated:
+        for name, text in (
+            ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
+            ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
+            ("exact mean", exact),
+            ("verdict", estimate.verdict),
+        ):
+            print(f"{name:<15} {text}")
+        return
     quantiles = dict(estimate.log_quantiles)
     error = f"{100 * estimate.relative_stderr:.2g} %" + ("" if estimate.trusted else ", not to be trusted: see verdict")
     if estimate.predicted_relative_stderr is not None:
@@ -246,7 +261,7 @@ def sample(
         ("median draw", f"{show(estimate.log_median)}   (95 % interval {low} .. {high})"),
         ("90 % of draws", f"{show(quantiles[0.05])} .. {show(quantiles[0.95])}"),
         ("mean", f"{show(estimate.log_mean)} +- {error}"),
-        ("exact mean", "not known" if estimate.log_exact is None else show(estimate.log_exact)),
+        ("exact mean", exact),
         ("top 1 % carry", f"{100 * estimate.tail_share:.1f} % of the sum"),
         ("effective size", f"{estimate.ess:.0f} of {samples} draws"),
         ("tail index", tail),

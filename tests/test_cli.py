@@ -96,6 +96,20 @@ def test_sample_as_text_says_what_the_mean_is_worth():
     assert "one input direction reused" in lru.stdout
 
 
+def test_tempered_sample_prints_its_interval():
+    arguments = ["sample", "-n", "40", "-k", "19", "--field", "real", "--method", "tempered", "--samples", "512"]
+    want = sample(40, 19, "real", samples=512, method="tempered").rnn()
+    text = runner.invoke(app, arguments).stdout
+    assert "16 repetitions of a recurrent linear network" in text
+    low, high = want.log_interval
+    assert f"95 % interval   {show(low)} .. {show(high)}" in text
+    assert f"exact mean      {show(want.log_exact)}" in text
+    assert "median" not in text
+    answer = run_json(*arguments)
+    assert answer["log_interval"] == list(want.log_interval)
+    assert answer["method"] == "tempered"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -1,1 +1,1 @@
-"""Random draws of the weights: W itself (`dense`) and the width-free Hessenberg law of ||W^k x|| (`krylov`)."""
+"""Random draws: W itself (`dense`), the width-free Hessenberg law of ||W^k x|| (`krylov`), and its rare events (`tempered`)."""

@@ -21,6 +21,7 @@ from signalprop.ginibre.dense import Activation, Layer
 Name = TypeVar("Name", bound=StrEnum)
 Floats = NDArray[np.float64]
 MAX_MOMENT_K = 5  # the loop equations of the second moment take under half a second to there
+REPETITIONS = 16  # of method="tempered"
 _LARGEST_SLOPE = 1e6
 _LARGEST_ARRAY = 1 << 27
 
@@ -30,6 +31,7 @@ class Method(StrEnum):
 
     KRYLOV = "krylov"
     DENSE = "dense"
+    TEMPERED = "tempered"
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Cell:
     @cached_property
     def per_chunk(self) -> int:
         """Draws of every chunk but the last."""
+        if self.method is Method.TEMPERED:
+            raise ValueError("method='tempered' makes no single draws, so it has no chunks; call signalprop.sample.")
         if self.method is Method.KRYLOV:
             return krylov.samples_per_chunk(self.n, self.k, self.field)
         if self.layer.tied:
@@ -175,11 +179,13 @@ def as_cell(
         raise ValueError(
             f"activation={activation!r} needs field='real', because it compares with zero; got field={str(kind)!r}."
         )
-    if how is Method.KRYLOV and (layer.activation is not Activation.LINEAR or not layer.tied):
+    if how is not Method.DENSE and (layer.activation is not Activation.LINEAR or not layer.tied):
         raise ValueError(
-            "method='krylov' covers linear tied weights only; use method='dense' for activations or tied=False."
+            f"method={how.value!r} covers linear tied weights only; use method='dense' for activations or tied=False."
         )
-    if how is Method.KRYLOV:
+    if how is Method.TEMPERED:
+        count = whole_number(samples, "samples", 8 * REPETITIONS)  # eight particles in each
+    elif how is Method.KRYLOV:
         krylov.samples_per_chunk(width, depth, kind)  # refuses a path that does not fit
     elif layer.tied:
         dense.samples_per_chunk(width, kind)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ DISAGREEMENT_Z = 4.0
 CONFIDENCE = 0.95
 HOPELESS_ERROR = 0.5
 OPTIMISM = 2.0
+UNEVEN_REPETITIONS = 0.5
 _FLOAT_LOG = 708.0
 
 
@@ -60,6 +61,8 @@ class Estimate:
         Natural log of the exact E y^2, or None where it is not known.
     tempered
         Whether ``method="tempered"`` of `signalprop.sample` covers what was drawn; the verdict then names it.
+    repeated
+        Whether the samples are independent repetitions of an unbiased estimate rather than draws of the energy.
     """
 
     samples: int
@@ -75,6 +78,20 @@ class Estimate:
     tail_index_stderr: float | None = None
     log_second_moment: float | None = None
     tempered: bool = False
+    repeated: bool = False
+
+    @classmethod
+    def from_repetitions(cls, logs: ArrayLike, log_exact: float | None = None) -> Estimate:
+        """Summarise the logs of independent unbiased estimates of one mean, such as those of `ginibre.tempered`.
+
+        Median, quantiles, share and effective size are then those of the repetitions, and there may be few of them.
+
+        Examples
+        --------
+        >>> Estimate.from_repetitions(np.log([1.9, 2.0, 2.1]), log_exact=np.log(2.0)).verdict
+        'mean agrees with the exact value (t = +0.0 in 2 degrees of freedom)'
+        """
+        return replace(cls.from_logs(logs, log_exact), repeated=True)
 
     @classmethod
     def from_logs(
@@ -175,6 +192,14 @@ class Estimate:
         return -gap / self.relative_stderr
 
     @property
+    def log_interval(self) -> tuple[float, float]:
+        """Logs of the ends of the 95 % interval of the mean, by Student's law; not to be read as one unless `trusted`."""
+        from scipy import stats
+
+        reach = float(stats.t.ppf(0.975, self.samples - 1)) * self.relative_stderr
+        return self.log_mean + (math.log1p(-reach) if reach < 1.0 else -math.inf), self.log_mean + math.log1p(reach)
+
+    @property
     def predicted_relative_stderr(self) -> float | None:
         """Standard error of a mean of that many draws over the exact mean, from the exact second moment; None if not known."""
         if self.log_exact is None or self.log_second_moment is None:
@@ -188,6 +213,7 @@ class Estimate:
 
         So it is where the top 1 % of the draws carry more than half of the sum, where the tail index is below 1 by more than
         two standard errors, or where the exact second moment predicts a standard error above half of the mean.
+        Of repetitions: where their standard deviation is more than half of their mean.
         """
         return self._unreachable is not None
 
@@ -199,6 +225,8 @@ class Estimate:
     @property
     def verdict(self) -> str:
         """One sentence on what the mean is worth."""
+        if self.repeated:
+            return self._verdict_on_repetitions()
         instead = "read the median" if self.log_exact is None else "read the exact mean or the median"
         instead = f"use method='tempered', or {instead}" if self.tempered else instead
         if self._unreachable is not None:
@@ -213,9 +241,23 @@ class Estimate:
             return f"mean DISAGREES with the exact value (z = {self.z:+.1f}){caution}"
         return f"mean agrees with the exact value (z = {self.z:+.1f}){caution}"
 
+    def _verdict_on_repetitions(self) -> str:
+        if self._unreachable is not None:
+            return f"mean not reached: {self._unreachable}, so take more particles in each"
+        if self.z is None:
+            return "mean with a usable error, no exact value to compare"
+        from scipy import stats
+
+        farther = 2.0 * float(stats.t.sf(abs(self.z), self.samples - 1))
+        agrees = "DISAGREES" if farther < math.erfc(DISAGREEMENT_Z / math.sqrt(2.0)) else "agrees"
+        return f"mean {agrees} with the exact value (t = {self.z:+.1f} in {self.samples - 1} degrees of freedom)"
+
     @property
     def _unreachable(self) -> str | None:
         """Why the mean is out of reach, or None."""
+        if self.repeated:
+            spread = self.relative_stderr * math.sqrt(self.samples)
+            return f"one repetition varies by {100 * spread:.0f} %" if spread > UNEVEN_REPETITIONS else None
         if self.tail_share > HEAVY_TAIL_SHARE:
             return self._share
         index, error = self.tail_index, self.tail_index_stderr
@@ -229,6 +271,8 @@ class Estimate:
     @property
     def _optimistic(self) -> str | None:
         """Why the standard error is too small to be believed, or None."""
+        if self.repeated:
+            return None
         if self.tail_share > SUSPECT_TAIL_SHARE:
             return self._share
         if self.tail_index is not None and self.tail_index < 2.0:
@@ -273,6 +317,8 @@ class Estimate:
             "log_exact": self.log_exact,
             "z": finite(self.z),
             "predicted_relative_stderr": finite(self.predicted_relative_stderr),
+            "log_interval": [finite(end) for end in self.log_interval],
+            "repeated": self.repeated,
             "heavy_tailed": self.heavy_tailed,
             "trusted": self.trusted,
             "verdict": self.verdict,

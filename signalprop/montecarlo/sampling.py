@@ -12,8 +12,9 @@ from signalprop._blas import one_blas_thread
 from signalprop._checks import whole_number
 from signalprop._threads import thread_map
 from signalprop.fields import Field
+from signalprop.ginibre import tempered
 from signalprop.ginibre.dense import Layer
-from signalprop.montecarlo.cell import Cell, Method, as_cell
+from signalprop.montecarlo.cell import REPETITIONS, Cell, Method, as_cell
 from signalprop.montecarlo.estimate import Estimate
 
 _LARGEST_ARRAY = 1 << 27
@@ -33,6 +34,9 @@ class Sample:
         ``method="dense"`` this is the state itself, with a fresh input at each step. From ``method="krylov"`` it is
         half the log of sum_{k<=t} ||W^k x||^2/||x||^2, whose mean is S_{n,t} too, but whose law is that of the
         energy conditional on one input direction reused at each step.
+
+    From ``method="tempered"`` a row is not a draw but one repetition: its energies are unbiased estimates of Q_{n,k'} (and
+    of S_{n,t}), good for `rnn` and `lru`, and say nothing about what one draw does.
     """
 
     n: int
@@ -46,7 +50,7 @@ class Sample:
 
     @property
     def samples(self) -> int:
-        """Number of draws."""
+        """Number of draws; of repetitions for ``method="tempered"``."""
         return int(self.log_norms.shape[0])
 
     @property
@@ -81,6 +85,11 @@ class Sample:
 
         Quantiles come with intervals; no exact mean is known. For k = 0 it is the energy at the start, 1.
 
+        Raises
+        ------
+        ValueError
+            For ``method="tempered"``, whose rows are no draws.
+
         Examples
         --------
         >>> draw = sample(100, 50, "real", samples=500, seed=1)
@@ -88,11 +97,16 @@ class Sample:
         True
         """
         depth = self._step(k, "k")
-        tempered = self.cell.tempered
-        return Estimate.from_logs(peaks(2.0 * self.log_norms[:, : depth + 1]), tempered=tempered)
+        if self.method is Method.TEMPERED:
+            raise ValueError(
+                "peak() needs single draws, and method='tempered' has repetitions of means instead; use method='krylov'."
+            )
+        return Estimate.from_logs(peaks(2.0 * self.log_norms[:, : depth + 1]), tempered=self.cell.tempered)
 
     def _estimate(self, model: str, logs: NDArray[np.float64], k: int) -> Estimate:
         cell = self.cell
+        if self.method is Method.TEMPERED:
+            return Estimate.from_repetitions(2.0 * logs[:, k], cell.log_exact(model, k))
         return Estimate.from_logs(
             2.0 * logs[:, k],
             cell.log_exact(model, k),
@@ -131,14 +145,16 @@ def sample(
     field
         ``"complex"``, ``"real"`` or ``"quaternion"`` Gaussian weights, E|w_ij|^2 = 1/n.
     samples
-        Number of independent draws of W (and x), at least 2.
+        Number of independent draws of W (and x), at least 2. For ``method="tempered"`` the number of particles, spread over
+        16 independent repetitions, at least 128.
     seed
         Root seed. The digits depend on it and on the cell (n, k, field, method, layer) alone, not on the number of threads;
         different cells of one seed are independent. The first draws of a longer run are the draws of a shorter one, up to the
         last whole chunk.
     method
         ``"krylov"``: the width-free Hessenberg law (status P), O(min(k, n)^2) random numbers a sample whatever n is,
-        linear tied weights only. ``"dense"``: the n x n weights themselves, n <= 10000.
+        linear tied weights only. ``"dense"``: the n x n weights themselves, n <= 10000. ``"tempered"``: the rare-event sampler
+        (`ginibre.tempered`), for the mean where the energy has a heavy tail, linear tied weights only.
     activation
         ``"linear"``, or ``"relu"`` / ``"leaky_relu"`` (real weights, method="dense"): h <- phi(gain W h) with the gain
         sqrt(2/(1 + negative_slope^2)) that preserves the mean energy at infinite width.
@@ -149,7 +165,7 @@ def sample(
     workers
         Threads (default: all cores).
     progress
-        Called as ``progress(samples_done, samples)`` after each chunk.
+        Called as ``progress(done, all)`` after each chunk of draws, or repetition.
 
     Returns
     -------
@@ -173,6 +189,13 @@ def sample(
         tied=tied,
     )  # fmt: skip
     threads = None if workers is None else whole_number(workers, "workers", 1)
+    if cell.method is Method.TEMPERED:
+        paths = tempered.log_paths(
+            cell.n, cell.k, cell.field, particles=cell.samples // REPETITIONS, repetitions=REPETITIONS, seed=cell.seed,
+            workers=threads, progress=progress,
+        )  # fmt: skip
+        sums = np.logaddexp.accumulate(paths, axis=1)
+        return Sample(cell.n, cell.k, cell.field, cell.method, cell.layer, cell.seed, 0.5 * paths, 0.5 * sums)
     if cell.samples * (cell.k + 1) > _LARGEST_ARRAY:
         raise ValueError(
             f"samples * (k + 1) must be at most {_LARGEST_ARRAY} (the paths fill 1 GiB), got {cell.samples} * {cell.k + 1}; "

@@ -154,3 +154,45 @@ def test_dead_draws_count_as_zero():
 def test_bad_input(logs, quantiles, message):
     with pytest.raises(ValueError, match=message):
         Estimate.from_logs(logs, quantiles=quantiles)
+
+
+def test_repetitions_by_hand():
+    y = np.array([9.0, 10.0, 11.0, 14.0])
+    one = Estimate.from_repetitions(np.log(y), math.log(10.0))
+    stderr = y.std(ddof=1) / 2.0
+    low, high = np.exp(one.log_interval)
+    assert one.repeated
+    assert low == pytest.approx(11.0 - 3.182446305 * stderr)  # Student's 97.5 % point for 3 degrees of freedom
+    assert high == pytest.approx(11.0 + 3.182446305 * stderr)
+    assert one.z == pytest.approx(1.0 / stderr)
+    assert one.trusted
+    assert not one.heavy_tailed
+    assert one.verdict == "mean agrees with the exact value (t = +0.9 in 3 degrees of freedom)"
+    as_dict = one.as_dict()
+    json.dumps(as_dict, allow_nan=False)
+    assert as_dict["log_interval"] == list(one.log_interval)
+
+
+def test_repetitions_that_differ_too_much_are_refused():
+    one = Estimate.from_repetitions(np.log([0.1, 0.1, 0.1, 9.0]), 0.0)
+    assert one.heavy_tailed
+    assert not one.trusted
+    assert one.log_interval[0] == -math.inf
+    assert "take more particles" in one.verdict
+    assert one.as_dict()["log_interval"][0] is None
+
+
+def test_interval_of_repetitions_covers_as_often_as_it_says():
+    rng = np.random.default_rng(3)
+    inside = 0
+    for _ in range(2000):
+        low, high = Estimate.from_repetitions(np.log(rng.gamma(60.0, size=4)), 0.0).log_interval
+        inside += low < math.log(60.0) < high
+    assert abs(inside / 2000 - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 / 2000)
+
+
+def test_a_wrong_exact_value_is_called_so():
+    rng = np.random.default_rng(0)
+    one = Estimate.from_repetitions(np.log(rng.gamma(400.0, size=16)), math.log(800.0))
+    assert "DISAGREES" in one.verdict
+    assert "no exact value" in Estimate.from_repetitions(np.log(rng.gamma(400.0, size=16))).verdict

@@ -117,6 +117,18 @@ def test_peak_is_the_highest_energy_on_the_way():
         assert low <= dict(draw.peak().log_quantiles)[q] <= high
 
 
+def test_repetitions_are_no_draws():
+    draw = sample(20, 6, "real", samples=128, seed=1, method="tempered")
+    assert draw.samples == 16
+    assert draw.rnn().repeated
+    assert draw.lru().repeated
+    assert draw.rnn(3).log_exact == pytest.approx(math.log(rnn_energy(20, 3, "real")))
+    with pytest.raises(ValueError, match="peak\\(\\) needs single draws"):
+        draw.peak()
+    with pytest.raises(ValueError, match="makes no single draws"):
+        draw.cell.draw(0)
+
+
 def test_progress_reaches_the_end():
     seen = []
     sample(10, 3, samples=2000, progress=lambda done, total: seen.append((done, total)))
@@ -146,11 +158,13 @@ def test_heavy_tail_is_called_by_its_name():
         ({"samples": 1}, "samples must be at least 2, got 1"),
         ({"seed": -3}, "seed must be at least 0, got -3"),
         ({"workers": 0}, "workers must be at least 1, got 0"),
-        ({"method": "fast"}, "method must be one of 'krylov' or 'dense', got 'fast'"),
+        ({"method": "fast"}, "method must be one of 'krylov', 'dense' or 'tempered', got 'fast'"),
         ({"activation": "tanh"}, "activation must be one of 'linear', 'relu' or 'leaky_relu', got 'tanh'"),
         ({"field": "quaternions"}, "field must be one of"),
         ({"activation": "relu", "method": "dense"}, "activation='relu' needs field='real'"),
         ({"activation": "relu", "field": "real"}, "method='krylov' covers linear tied weights only"),
+        ({"method": "tempered", "samples": 127}, "samples must be at least 128, got 127"),
+        ({"method": "tempered", "samples": 128, "tied": False}, "method='tempered' covers linear tied weights only"),
         ({"tied": False}, "use method='dense' for activations or tied=False"),
         (
             {"n": 20_000, "method": "dense"},

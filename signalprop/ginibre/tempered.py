@@ -1,0 +1,300 @@
+r"""Rare-event sampler: unbiased estimates of E||W^k x||^2 and S_{n,t} where plain draws never see what carries the mean.
+
+Sequential Monte Carlo on the Hessenberg law of `krylov` through the laws pi_j, (law of H) * ||H^j e_1||^2, j = 0..k: the
+temperature is the number of steps. The normaliser of pi_j is Q_{n,j} itself, and only the first j columns of H count in it.
+Particles carry the weight ||H^{j+1} e_1||^2/||H^j e_1||^2, are resampled when their weights are uneven, and are moved by
+Hamiltonian trajectories of a quarter turn (`_tilted`), which leave pi_j invariant and nearly forget where they started.
+The mean weights estimate Q_{n,j} without bias for every j at once (Del Moral, Feynman-Kac Formulae, 2004, section 7.4), and
+so their sum S_{n,t}. Status P; that the error is small is an observation (benchmarks/tempered.py), not a theorem.
+
+Between c = 2 and 3 real weights change from many singular directions to one outlying real eigenvalue. Few particles have one
+then, so there are more particles at the early steps, where each costs least.
+
+At which steps to move, how often, and into how many pieces a trajectory is cut is read off a pilot with a random stream of
+its own and then kept: an estimate never depends on choices made from its own particles, which is what biases adaptive
+samplers. Repetitions are independent and their spread gives the error.
+
+The moves cost O(k^4) flops a particle for k < n.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signalprop import energy
+from signalprop._checks import whole_number
+from signalprop._threads import thread_map
+from signalprop.fields import Field, as_field, one_of
+from signalprop.ginibre import _tilted
+from signalprop.ginibre._streams import cell_key, generator
+from signalprop.montecarlo.estimate import Estimate
+
+Floats = NDArray[np.float64]
+MODELS = ("rnn", "lru")
+_SQUARE = 2.0  # the exponent of the norm in an energy
+_PILOT = 64  # particles of the pilot
+_EVEN = 0.5  # resample below this effective share of the particles
+_SPREAD = 0.02  # move once the variance of the log-weights since the last move is past this
+_ACCEPT = 0.85
+_TURN = 0.5 * math.pi
+_LARGEST_ANGLE = 1.2
+_BATCH = 16  # particles moved at once
+_MORE = 4  # times as many particles up to the crossing of real weights
+_LARGEST_BYTES = 1 << 31
+
+
+class Move(NamedTuple):
+    """What is done after a step: `times` trajectories of `pieces` rotations by `angle`."""
+
+    times: int
+    angle: float
+    pieces: int
+
+
+class _Particles:
+    """Hessenberg matrices with the columns that their step has seen, and ``log ||Z^step e_1||``, Z = sqrt(beta n) H."""
+
+    def __init__(self, n: int, k: int, field: Field, count: int, rng: np.random.Generator) -> None:
+        self.beta, self.columns, self.rng, self.step = field.beta, min(k, n), rng, 0
+        self.freedom = field.beta * (n - 1.0 - np.arange(self.columns))
+        self.log_unit = 0.5 * math.log(field.beta * n)
+        self.room = min(self.columns, 16)
+        self.z = np.zeros((count, self.beta * self._width**2))
+        self.x = np.zeros((count, self.columns))
+        self.norms = np.zeros(count)
+
+    @property
+    def _width(self) -> int:
+        return self.room + _tilted.PAD
+
+    def log_energies(self) -> Floats:
+        """``log ||H^step e_1||^2`` of each."""
+        energies: Floats = _SQUARE * (self.norms - self.step * self.log_unit)
+        return energies
+
+    def advance(self) -> None:
+        """Draw the next column, if there is one, and take the step."""
+        self.step += 1
+        count = len(self.norms)
+        if self.step <= self.columns:
+            if self.step > self.room:
+                self._grow()
+            normals = self.rng.standard_normal((count, self.beta, self.step))
+            below = np.sqrt(2.0 * self.rng.standard_gamma(0.5 * self.freedom[self.step - 1], count))
+            _tilted.append_kernel(self.z, self.x, normals, below, self.step, self.room, self.beta, self.freedom)
+        _tilted.norms_kernel(self.z, self.step, self.room, self.beta, self.norms)
+
+    def _grow(self) -> None:
+        before = self._width
+        small = self.z.reshape(-1, self.beta, before, before)
+        self.room = min(self.columns, self.room + self.room // 4)
+        large = np.zeros((len(small), self.beta, self._width, self._width))
+        large[:, :, :before, :before] = small
+        self.z = large.reshape(len(small), -1)
+
+    def move(self, move: Move) -> float:
+        """Move every particle, target pi_step; the mean acceptance probability (1 if there is no move)."""
+        active = min(self.step, self.columns)
+        numbers = active + self.beta * active * (active + 1) // 2
+        total = 0.0
+        for _ in range(move.times):
+            for start in range(0, len(self.norms), _BATCH):
+                part = slice(start, start + _BATCH)
+                count = len(self.norms[part])
+                momenta, uniforms = self.rng.standard_normal((count, numbers)), self.rng.random(count)
+                total += count * _tilted.moves_kernel(
+                    self.z[part], self.x[part], momenta, uniforms, self.freedom, _SQUARE, move.angle, move.pieces,
+                    self.step, self.room, self.beta, self.norms[part],
+                )  # fmt: skip
+        return total / (move.times * len(self.norms)) if move.times else 1.0
+
+    def resample(self, weights: Floats, count: int) -> None:
+        """Keep `count` particles in proportion to their weights (systematic resampling)."""
+        ends = np.cumsum(weights)
+        places = (self.rng.random() + np.arange(count)) / count * ends[-1]
+        kept = np.minimum(np.searchsorted(ends, places, side="right"), len(ends) - 1)
+        self.z, self.x, self.norms = self.z[kept], self.x[kept], self.norms[kept]
+
+
+def schedule(n: int, k: int, field: Field, rng: np.random.Generator) -> list[Move]:
+    """The moves after steps 1..k (none after the last), from one run of a small pilot that adapts as it goes."""
+    particles = _Particles(n, k, field, _PILOT, rng)
+    weights = np.zeros(_PILOT)  # logs
+    since = np.zeros(_PILOT)  # growth of each particle since the last move
+    angle, moves = 1.0, []
+    for _ in range(1, k):
+        before = particles.log_energies()
+        particles.advance()
+        growth = particles.log_energies() - before
+        weights += growth
+        since += growth
+        shares = np.exp(weights - weights.max())
+        shares /= shares.sum()
+        variance = float(shares @ (since - shares @ since) ** 2)
+        move = Move(0, angle, 1)
+        if variance > _SPREAD:
+            # Where a single step spreads the weights far, several moves follow it.
+            move = Move(max(1, min(8, round(0.25 * variance / _SPREAD))), angle, max(1, round(_TURN / angle)))
+        moves.append(move)
+        if move.times:
+            particles.resample(shares, _PILOT)
+            weights[:] = since[:] = 0.0
+            accepted = particles.move(move)
+            angle = min(_LARGEST_ANGLE, max(0.01, angle * math.exp(accepted - _ACCEPT)))
+    return [*moves, Move(0, angle, 1)] if k else []
+
+
+def _crossing(n: int, field: Field) -> float:
+    """Number of steps past which outlying real eigenvalues carry the mean of real weights; 0 for the other fields.
+
+    The two terms of the law of real weights (`regimes.real`) are equal at k = c sqrt(n), c^2 = log n + 2 log(2/c); by then
+    the outlier should have been found, a quarter of the way on it has been.
+    """
+    if field is not Field.REAL:
+        return 0.0
+    c = 2.0
+    for _ in range(50):
+        c = math.sqrt(max(1.0, math.log(n) + 2.0 * math.log(2.0 / c)))
+    return 1.25 * c * math.sqrt(n)
+
+
+def repetition(n: int, k: int, field: Field, particles: int, moves: list[Move], rng: np.random.Generator) -> Floats:
+    """Logs of unbiased estimates of Q_{n,0}, .., Q_{n,k} from one run with `particles` particles at the last step."""
+    crossing = _crossing(n, field)
+
+    def wanted(step: int) -> int:
+        return particles * (_MORE if step <= crossing < k else 1)
+
+    out = np.zeros(k + 1)
+    swarm = _Particles(n, k, field, wanted(1) if k else particles, rng)
+    weights = np.zeros(len(swarm.norms))  # logs
+    log_normaliser = 0.0
+    for step in range(1, k + 1):
+        before = swarm.log_energies()
+        swarm.advance()
+        weights += swarm.log_energies() - before
+        top = float(weights.max())
+        shares = np.exp(weights - top)
+        out[step] = log_normaliser + top + math.log(float(shares.mean()))
+        effective = float(shares.sum()) ** 2 / float(shares @ shares)
+        if effective < _EVEN * len(shares) or wanted(step) < 0.75 * len(shares):
+            swarm.resample(shares, wanted(step))
+            weights = np.zeros(len(swarm.norms))
+            log_normaliser = out[step]
+        swarm.move(moves[step - 1])
+    return out
+
+
+def log_paths(
+    n: int,
+    k: int,
+    field: str = "complex",
+    *,
+    particles: int = 256,
+    repetitions: int = 16,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Floats:
+    """Logs of independent unbiased estimates of Q_{n,0}, .., Q_{n,k}; arguments as in `estimate`.
+
+    Returns
+    -------
+    float64
+        Shape (repetitions, k+1). Within a row the estimates come from the same particles; rows are independent.
+    """
+    kind = as_field(field)
+    width = whole_number(n, "n", 1, 10**18, "Use a width up to 1e18.")
+    depth = whole_number(k, "k", 0)
+    count = whole_number(particles, "particles", 8)
+    times = whole_number(repetitions, "repetitions", 2)
+    root = whole_number(seed, "seed", 0)
+    threads = None if workers is None else whole_number(workers, "workers", 1)
+    size = 8 * count * kind.beta * (min(width, depth) + _tilted.PAD) ** 2
+    if size > _LARGEST_BYTES:
+        raise ValueError(
+            f"{count} particles of {min(width, depth)} columns fill {size / 2**30:.1f} GiB a thread, more than "
+            f"{_LARGEST_BYTES / 2**30:.0f} GiB; use at most "
+            f"{max(1, count * _LARGEST_BYTES // size)} particles and more repetitions."
+        )
+    cell = cell_key(width, depth, kind.value, "tempered", count)
+    moves = schedule(width, depth, kind, generator(root, cell, 0))
+
+    def run(index: int) -> Floats:
+        return repetition(width, depth, kind, count, moves, generator(root, cell, 1 + index))
+
+    paths = []
+    for path in thread_map(run, range(times), threads):
+        paths.append(path)
+        if progress is not None:
+            progress(len(paths), times)
+    return np.array(paths)
+
+
+def estimate(
+    n: int,
+    k: int,
+    field: str = "complex",
+    *,
+    model: str = "rnn",
+    particles: int = 256,
+    repetitions: int = 16,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Estimate:
+    r"""Estimate of the mean energy after `k` steps, also where it is carried by draws that plain sampling never makes.
+
+    Parameters
+    ----------
+    n, k
+        Width, and number of steps.
+    field
+        ``"complex"``, ``"real"`` or ``"quaternion"`` Gaussian weights, E|w_ij|^2 = 1/n.
+    model
+        ``"rnn"``: Q_{n,k} = E||W^k x||^2/||x||^2.  ``"lru"``: S_{n,k} = sum_{j<=k} Q_{n,j}.
+    particles
+        Particles of one repetition at the last step (four times as many at the early ones of real weights), at least 8. With
+        very few of them the rare draws are missed in most repetitions and too many in some: `Estimate.verdict` says so.
+    repetitions
+        Independent repetitions, at least 2. The error comes from their spread, by Student's law.
+    seed
+        Root seed. The digits depend on it and on (n, k, field, particles), not on the number of threads; the first of more
+        repetitions are those of fewer.
+    workers
+        Threads (default: all cores).
+    progress
+        Called as ``progress(repetitions_done, repetitions)``.
+
+    Returns
+    -------
+    Estimate
+        Of the repetitions: each is one sample, of mean Q or S exactly.
+
+    Raises
+    ------
+    ValueError
+        Unknown names, counts out of range, particles that do not fit into memory.
+
+    Examples
+    --------
+    >>> found = estimate(30, 16, "real", particles=64, repetitions=8, workers=1)
+    >>> found.log_interval[0] < found.log_exact < found.log_interval[1]
+    True
+    """
+    which = one_of(model, MODELS, "model")
+    paths = log_paths(
+        n, k, field, particles=particles, repetitions=repetitions, seed=seed, workers=workers, progress=progress
+    )
+    kind, depth = as_field(field), paths.shape[1] - 1
+    limit, exact = (
+        (energy.MAX_ZONAL_K, energy.rnn_energy) if which == "rnn" else (energy.MAX_ZONAL_T, energy.lru_energy)
+    )
+    known = kind is Field.COMPLEX or depth <= limit
+    logs = paths[:, -1] if which == "rnn" else np.logaddexp.reduce(paths, axis=1)
+    return Estimate.from_repetitions(logs, float(exact(n, depth, kind, log=True)) if known else None)
