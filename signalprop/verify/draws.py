@@ -42,6 +42,15 @@ def checks(thorough: bool) -> list[Check]:
                 partial(_same_law, field, 6_000 * times),
             ),
         ]
+        found.append(
+            Check(
+                "rare-event sampler: mean Q, S = exact",
+                f"{field}, n in 2..49, c = 3",
+                "largest |z|",
+                LARGEST_Z,
+                partial(_tempered, field, 32 * times),
+            )
+        )
     grid = "linear, ReLU, leaky ReLU, n = 50"
     found.append(
         Check("fresh layers keep the mean energy", grid, "largest |z|", LARGEST_Z, partial(_untied, 8_000 * times))
@@ -55,6 +64,19 @@ def _sampled(method: str, field: str, samples: int) -> float:
     for cell, (n, k) in enumerate(cells):
         draw = sampling.sample(n, k, field, samples=samples, seed=cell, method=method)
         worst = max(worst, *(abs(one.z) for one in (draw.rnn(1), draw.rnn(), draw.lru()) if one.z is not None))
+    return worst
+
+
+def _tempered(field: str, particles: int) -> float:
+    """Largest score, with Student's law taken to the normal one."""
+    from scipy import stats
+
+    worst = 0.0
+    for n, k in ((2, 4), (9, 9), (49, 21)):
+        draw = sampling.sample(n, k, field, samples=16 * particles, seed=n, method="tempered")
+        for one in (draw.rnn(k // 2), draw.rnn(), draw.lru()):
+            if one.z is not None:
+                worst = max(worst, float(stats.norm.isf(stats.t.sf(abs(one.z), one.samples - 1))))
     return worst
 
 
