@@ -197,7 +197,9 @@ def test_breaking_one_formula_fails_the_command(name, monkeypatch):
     target, attribute, breaker, pattern = BREAKS[name]
     right = target.__dict__[attribute]
     monkeypatch.setattr(target, attribute, breaker(right))
+    exact._second_moments.cache_clear()  # values kept from an earlier test would hide the break
     result = runner.invoke(app, ["verify", "--only", pattern, "--json"])
+    exact._second_moments.cache_clear()
     assert result.exit_code == 1, result.output
     report = json.loads(result.stdout)
     assert not report["passed"]

@@ -37,7 +37,7 @@ def test_bounded_never_passes_the_bound_and_touches_it(n, horizon, field, model,
     path = mean_path(n, horizon, field, model, found.scale)
     assert path[1:].max() == pytest.approx(math.log1p(tolerance), abs=1e-10 * horizon)
     np.testing.assert_allclose(found.log_path, path, atol=1e-9)
-    assert found.peak[1] == found.log_path.max()
+    assert found.peak[1] == pytest.approx(found.log_path.max(), abs=1e-10)
     assert found.std == pytest.approx(found.scale / math.sqrt(n))
 
 
@@ -184,7 +184,7 @@ def test_edge_has_no_jumps(field):
         assert there == pytest.approx(here, rel=0.12 if field == "real" and n == 12_288 else 0.08)
 
 
-@pytest.mark.parametrize(("n", "field"), [(1, "real"), (12, "complex"), (60, "real"), (200, "real"), (200, "complex")])
+@pytest.mark.parametrize(("n", "field"), [(1, "real"), (12, "complex"), (60, "real"), (200, "real")])
 def test_edge_below_the_law_is_that_of_sampled_spectral_radii(n, field):
     count = 2000 if n < 100 else 300
     radii = np.array(
