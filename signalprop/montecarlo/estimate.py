@@ -88,8 +88,8 @@ class Estimate:
 
         Examples
         --------
-        >>> Estimate.from_repetitions(np.log([1.9, 2.0, 2.1]), log_exact=np.log(2.0)).verdict
-        'mean agrees with the exact value (t = +0.0 in 2 degrees of freedom)'
+        >>> Estimate.from_repetitions(np.log([1.9, 2.0, 2.1]), log_exact=np.log(2.05)).verdict
+        'mean agrees with the exact value (t = -0.9 in 2 degrees of freedom)'
         """
         return replace(cls.from_logs(logs, log_exact), repeated=True)
 
