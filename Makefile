@@ -7,13 +7,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-slow lint bench clean
+.PHONY: help reproduce test test-slow lint docs bench clean
 
 help:
 	@echo "make reproduce   check every formula and redraw the figures (into figures/)"
-	@echo "make test        ruff, mypy and the tests"
+	@echo "make test        ruff, mypy, the tests, and the documentation"
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make lint        ruff and mypy only"
+	@echo "make docs        the documentation, into docs/_build/html"
 	@echo "make bench       side-by-side timings, ratios from one run"
 	@echo "make clean       remove the environment and caches"
 
@@ -32,7 +33,7 @@ $(VENV)/installed-test: $(VENV)/installed
 	@echo "installing what the tests need into $(VENV) ..."
 	@# torch on its own first, so that nothing else picks another build of it.
 	$(PIP) install --constraint constraints.txt torch
-	$(PIP) install --constraint constraints.txt --editable ".[test]"
+	$(PIP) install --constraint constraints.txt --editable ".[test,docs]"
 	@touch $@
 
 reproduce: $(VENV)/installed
@@ -46,6 +47,12 @@ lint: $(VENV)/installed-test
 
 test: lint
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(MAKE) docs
+
+# Warnings are errors; cells that fail are errors; so is a link inside the site that leads nowhere.
+docs: $(VENV)/installed-test
+	$(BIN)/python -m sphinx -W --keep-going --quiet -j $(JOBS) -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 test-slow: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
@@ -54,5 +61,5 @@ bench: $(VENV)/installed-test
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,55 @@
+"""Sphinx configuration. Pages are MyST; their code cells are executed while they are read, so no number is typed in."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]
+
+# What the cells start must not draw the width of a terminal or colours from the machine that builds.
+os.environ.update(COLUMNS="110", NO_COLOR="1")
+os.environ["PYTHONPATH"] = str(HERE.parent)
+
+from signalprop import __version__ as release  # noqa: E402
+
+project = "signalprop"
+author = "The signalprop developers"
+copyright = "2026, the signalprop developers"  # noqa: A001
+version = release
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_design",
+    "sphinxcontrib.bibtex",
+    "command",
+]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+exclude_patterns = ["_build", "explorer", "**/.ipynb_checkpoints"]
+
+html_theme = "furo"
+html_title = f"signalprop {release}"
+html_static_path = ["_static"]
+html_css_files = ["house.css"]
+
+myst_enable_extensions = ["amsmath", "dollarmath", "colon_fence", "deflist", "attrs_inline"]
+myst_heading_anchors = 3
+nb_execution_mode = "inline"
+nb_eval_name_regex = r"^.+$"  # {eval}`round(Q, 2)`: any expression, not only a name
+nb_execution_timeout = 240
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+nb_output_stderr = "remove"
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "unsrt"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+intersphinx_mapping: dict[str, tuple[str, None]] = {}  # the build needs no network
