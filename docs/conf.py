@@ -15,7 +15,7 @@ from signalprop import __version__ as release  # noqa: E402
 
 project = "signalprop"
 author = "The signalprop developers"
-copyright = "2026, the signalprop developers"  # noqa: A001
+copyright = "2026, the signalprop developers"
 version = release
 
 extensions = [

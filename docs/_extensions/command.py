@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -23,7 +24,7 @@ class Command(SphinxDirective):
     """Body: command lines, each run by itself in the root of the checkout."""
 
     has_content = True
-    option_spec = {
+    option_spec: ClassVar = {
         "exit": directives.nonnegative_int,
         "head": directives.nonnegative_int,
         "tail": directives.nonnegative_int,
