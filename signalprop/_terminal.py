@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from signalprop.montecarlo.estimate import Estimate
+
+PATIENCE = 0.5  # seconds between two running estimates on a terminal
+
 
 def plain(log_value: float) -> float | None:
     """The number itself where it is a float64, else None (the log is printed beside it)."""
@@ -39,6 +43,16 @@ def show(log_value: float) -> str:
     if mantissa >= 10.0:
         mantissa, exponent = mantissa / 10.0, exponent + 1
     return f"{mantissa:.4f}e{exponent} (e^{log_value:.4g})"
+
+
+def running_text(estimate: Estimate) -> str:
+    """An estimate in a few words, beside a bar."""
+    mean = "mean not to be trusted"
+    if estimate.trusted:
+        mean = f"mean {show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"
+    if estimate.repeated:
+        return f"{mean} ({estimate.samples} repetitions)"
+    return f"median {show(estimate.log_median)}, {mean} ({estimate.samples} draws)"
 
 
 def print_json(content: dict[str, Any]) -> None:

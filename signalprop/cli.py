@@ -6,20 +6,18 @@ import math
 import os
 import shlex
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Seed, Width
 from signalprop._recurrence_command import recurrence
+from signalprop._sample_command import sample
+from signalprop._scale_command import scale
 from signalprop._terminal import bar, finite, plain, print_json, show
-from signalprop._terminal import save_figure as _save
 from signalprop._terminal import sentences as _sentences
 from signalprop._train_command import train
 from signalprop.fields import Field
-
-if TYPE_CHECKING:
-    from signalprop.initialization import SafeScale
 
 app = typer.Typer(
     name="signalprop",
@@ -31,49 +29,7 @@ app = typer.Typer(
 )
 
 
-class Model(StrEnum):
-    """Which recurrence."""
-
-    RNN = "rnn"
-    LRU = "lru"
-
-
-class MethodName(StrEnum):
-    """Sampling methods, as on the command line."""
-
-    KRYLOV = "krylov"
-    DENSE = "dense"
-    TEMPERED = "tempered"
-
-
-class ActivationName(StrEnum):
-    """Activations, as on the command line."""
-
-    LINEAR = "linear"
-    RELU = "relu"
-    LEAKY_RELU = "leaky_relu"
-
-
-class CriterionName(StrEnum):
-    """Criteria of `safe_scale`, as on the command line."""
-
-    QUANTILE = "quantile"
-    BOUNDED = "bounded"
-    MINIMAX = "minimax"
-    EDGE = "edge"
-    GLOROT = "glorot"
-
-
 _LARGEST_HINT = 3000  # steps that `sample` draws in a minute
-
-Width = Annotated[int, typer.Option("-n", "--width", help="Width of the layer: W is n x n.")]
-Depth = Annotated[int, typer.Option("-k", "--depth", help="Number of recurrent steps.")]
-FieldOption = Annotated[Field, typer.Option("--field", help="Number system of the Gaussian weights.")]
-ModelOption = Annotated[
-    Model, typer.Option("--model", help="rnn: h <- W h.  lru: h <- W h + x, a fresh input each step.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-Seed = Annotated[int, typer.Option("--seed", help="Root seed of the random draws.")]
 
 
 @app.command()
@@ -131,149 +87,8 @@ def energy(
             print(f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}{option}")
 
 
-@app.command()
-def scale(
-    n: Width,
-    horizon: Annotated[int, typer.Option("-T", "--horizon", help="Number of steps the signal should survive.")],
-    field: FieldOption = Field.REAL,
-    criterion: Annotated[
-        CriterionName | None, typer.Option("--criterion", help="Only the scale by this criterion, not the whole page.")
-    ] = None,
-    model: ModelOption = Model.RNN,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="For bounded: how far the average may rise.")] = 0.1,
-    quantile: Annotated[float, typer.Option("--quantile", help="For quantile, edge: share of draws to keep.")] = 0.95,
-    bound: Annotated[float, typer.Option("--bound", help="For quantile: energy not to pass.")] = 10.0,
-    samples: Annotated[
-        int | None, typer.Option("--samples", help="For quantile: draw this many instead of reading the table.")
-    ] = None,
-    seed: Seed = 0,
-    plot: Annotated[
-        str | None, typer.Option("--plot", help="Write the figure to this file (.png, .svg or .pdf).")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Which scale for recurrent weights? Advice for your model.
-
-    Without --criterion: the whole page. With it: that one scale.
-    """
-    with _sentences():
-        from signalprop.initialization import advise, safe_scale
-
-        if criterion is None:
-            given = {"--model": model is not Model.RNN, "--tolerance": tolerance != 0.1, "--quantile": quantile != 0.95,
-                     "--bound": bound != 10.0, "--samples": samples is not None}  # fmt: skip
-            for option, changed in given.items():
-                if changed:
-                    raise ValueError(f"{option} belongs to one criterion; add --criterion quantile (or bounded, ..).")
-            answer = advise(n, horizon, field)
-            if plot is not None:
-                _save(answer.plot(), plot)
-            if as_json:
-                print_json(answer.as_dict())
-            else:
-                print(answer)
-        else:
-            with bar(f"sampling n={n}, T={horizon}") as report:
-                found = safe_scale(
-                    n, horizon, field, model=model, criterion=criterion, tolerance=tolerance, quantile=quantile, bound=bound,
-                    samples=samples, seed=seed, progress=lambda done, total: report(done / total),
-                )  # fmt: skip
-            if plot is not None:
-                _save(found.plot(), plot)
-            if as_json:
-                print_json(found.as_dict())
-            else:
-                _print_scale(found)
-    if plot is not None and not as_json:
-        print(f"\nwrote {plot}")
-
-
-@app.command()
-def sample(
-    n: Width,
-    k: Depth,
-    field: FieldOption = Field.COMPLEX,
-    samples: Annotated[
-        int, typer.Option("--samples", help="Number of independent draws (tempered: particles).")
-    ] = 1000,
-    model: ModelOption = Model.RNN,
-    method: Annotated[
-        MethodName,
-        typer.Option("--method", help="krylov: cost independent of n.  dense: W itself.  tempered: the mean far out."),
-    ] = MethodName.KRYLOV,
-    activation: Annotated[
-        ActivationName, typer.Option("--activation", help="Applied after W, with the gain that keeps the mean energy.")
-    ] = ActivationName.LINEAR,
-    negative_slope: Annotated[float, typer.Option("--negative-slope", help="Slope of leaky_relu below zero.")] = 0.01,
-    untied: Annotated[bool, typer.Option("--untied", help="Fresh weights at every layer (feed-forward).")] = False,
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Draw random recurrences: median, mean, tail."""
-    with _sentences():
-        from signalprop.montecarlo.sampling import sample as draw
-
-        with bar(f"sampling n={n}, k={k}") as report:
-            result = draw(
-                n, k, field, samples=samples, seed=seed, method=method, activation=activation,
-                negative_slope=negative_slope, tied=not untied, progress=lambda done, total: report(done / total),
-            )  # fmt: skip
-        estimate = result.rnn() if model is Model.RNN else result.lru()
-    about = {
-        "n": n,
-        "k": k,
-        "c": k / math.sqrt(n),
-        "field": field.value,
-        "model": model.value,
-        "method": method.value,
-        "activation": activation.value,
-        "tied": not untied,
-        "seed": seed,
-    }
-    if as_json:
-        print_json({**about, **estimate.as_dict()})
-        return
-    energy_name = "||h(k)||^2/||x||^2" if model is Model.RNN else "||h(t)||^2/n"
-    layer = activation.value + (f" (slope {negative_slope:g})" if activation is ActivationName.LEAKY_RELU else "")
-    kind = f"{'feed-forward' if untied else 'recurrent'} {layer} network with {field.value} weights"
-    drawn = f"{samples} draws" if method is not MethodName.TEMPERED else f"{result.samples} repetitions"
-    print(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
-    print(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
-    exact = "not known" if estimate.log_exact is None else show(estimate.log_exact)
-    if estimate.repeated:
-        for name, text in (
-            ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
-            ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
-            ("exact mean", exact),
-            ("verdict", estimate.verdict),
-        ):
-            print(f"{name:<15} {text}")
-        return
-    quantiles = dict(estimate.log_quantiles)
-    error = f"{100 * estimate.relative_stderr:.2g} %" + ("" if estimate.trusted else ", not to be trusted: see verdict")
-    if estimate.predicted_relative_stderr is not None:
-        error += f" (exactly known: {100 * estimate.predicted_relative_stderr:.2g} %)"
-    tail = "not known from so few draws"
-    if estimate.tail_index is not None:
-        tail = f"{estimate.tail_index:.2g} +- {estimate.tail_index_stderr:.2g}   (variance looks infinite below 2, mean below 1)"
-    low, high = next((show(low), show(high)) for q, low, high in estimate.log_intervals if q == 0.5)
-    rows = [
-        ("median draw", f"{show(estimate.log_median)}   (95 % interval {low} .. {high})"),
-        ("90 % of draws", f"{show(quantiles[0.05])} .. {show(quantiles[0.95])}"),
-        ("mean", f"{show(estimate.log_mean)} +- {error}"),
-        ("exact mean", exact),
-        ("top 1 % carry", f"{100 * estimate.tail_share:.1f} % of the sum"),
-        ("effective size", f"{estimate.ess:.0f} of {samples} draws"),
-        ("tail index", tail),
-        ("verdict", estimate.verdict),
-    ]
-    for name, text in rows:
-        print(f"{name:<15} {text}")
-    if model is Model.LRU and method is MethodName.KRYLOV:
-        print("\nEnergy given one input direction reused at every step; its mean is the same.")
-        print("For ||h(t)||^2/n itself: --method dense")
-
-
+app.command()(scale)
+app.command()(sample)
 app.command()(recurrence)
 
 
@@ -308,9 +123,9 @@ def run(
         return
     print(f"{'field':<10} {'n':>8} {'k':>6} {'model':<5} {'median draw':>24} {'mean':>24}   what the mean is worth")
     for row in frame.itertuples():
+        median = "-" if math.isnan(row.log_median) else show(row.log_median)
         print(
-            f"{row.field:<10} {row.n:>8} {row.k:>6} {row.model:<5} {show(row.log_median):>24} {show(row.log_mean):>24}   "
-            f"{row.verdict}"
+            f"{row.field:<10} {row.n:>8} {row.k:>6} {row.model:<5} {median:>24} {show(row.log_mean):>24}   {row.verdict}"
         )
     print(f"\n{len(frame)} rows with quantiles and intervals: {os.path.join(directory, 'table.csv')}")
 
@@ -434,27 +249,6 @@ def main() -> None:
     except BrokenPipeError:  # the reader (head, less) has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None
-
-
-def _print_scale(found: SafeScale) -> None:
-    """One scale as a few lines."""
-    from signalprop.initialization.advice_text import share_text
-
-    low, high = found.interval
-    interval = f"   (95 % interval {low:.6g} .. {high:.6g})" if low < high else ""
-    recurrence = "h <- W h" if found.model == "rnn" else "h <- W h + x, energy per step"
-    rows = [
-        ("recurrence", f"{recurrence}; width {found.n}, {found.horizon} steps, {found.field.value} Gaussian weights"),
-        ("criterion", f"{found.criterion} (from {found.source})"),
-        ("scale g", f"{found.scale:.8g}{interval}"),
-        ("std of an entry", f"{found.std:.8g}"),
-    ]
-    if found.has_mean:
-        (top, peak), (bottom, dip) = found.peak, found.dip
-        rows.append(("mean energy", f"at most {show(peak)} (step {top}), at least {show(dip)} (step {bottom})"))
-    rows.append((f"draws past {found.bound:g}x", share_text(found)))
-    for name, text in rows:
-        print(f"{name:<16} {text}")
 
 
 def _infinite_width_log(model: Model, k: int, scale: float) -> float:

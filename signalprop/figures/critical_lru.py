@@ -14,9 +14,9 @@ from signalprop.figures.critical_path import COLUMNS, WIDTHS, draw_panel, legend
 __all__ = ["COLUMNS", "SIZES", "data", "draw"]
 
 SIZES: dict[str, dict[str, Any]] = {
-    "quick": {"samples": 300, "widths": (100, 500, 2000)},
-    "default": {"samples": 4000, "widths": WIDTHS},
-    "full": {"samples": 40000, "widths": WIDTHS},
+    "quick": {"samples": 300, "widths": (100, 500, 2000), "particles": {100: 16}},
+    "default": {"samples": 4000, "widths": WIDTHS, "particles": {100: 128}},
+    "full": {"samples": 40000, "widths": WIDTHS, "particles": {100: 256, 1000: 96}},
 }
 
 

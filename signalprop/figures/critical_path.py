@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,17 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from numpy.typing import NDArray
 
 from signalprop import energy, regimes
+from signalprop.montecarlo.cell import REPETITIONS
 from signalprop.montecarlo.estimate import Estimate
-from signalprop.montecarlo.sampling import sample
+from signalprop.montecarlo.sampling import Sample, sample
 
 WIDTHS = (100, 200, 500, 1000, 2000)
 FIELDS = ("complex", "real")
 LARGEST_C = 5.0
+FAR_C = (3.0, 4.0, 5.0)  # where the rare-event sampler takes over
 MARKER_SPACING = 0.5
 LAW_FROM = 0.5
 COLUMNS = {
@@ -39,6 +43,18 @@ COLUMNS = {
     "samples": "number of draws",
     "trusted": "whether mean and standard error can be read as such; false is drawn hollow and without a band",
     "verdict": "what the mean is worth, in words",
+    "log_tempered": "natural log of the mean by the rare-event sampler (c = 3, 4, 5; some widths)",
+    "log_tempered_low": "natural log of the lower end of its 95 % interval",
+    "log_tempered_high": "natural log of the upper end",
+}
+FAR_STYLE: dict[str, Any] = {
+    "fmt": "D",
+    "markersize": 6.0,
+    "markeredgecolor": "black",
+    "markeredgewidth": 1.0,
+    "ecolor": "black",
+    "elinewidth": 1.2,
+    "capsize": 3.0,
 }
 LAW_STYLE: dict[str, Any] = {"color": "#D55E00", "linewidth": 1.0, "linestyle": (0, (6, 2, 1, 2))}
 
@@ -49,14 +65,17 @@ def path_frame(
     samples: int,
     seed: int,
     widths: Sequence[int] = WIDTHS,
+    particles: dict[int, int] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> pd.DataFrame:
     """One row for each field, n and step 0 <= k <= 5 sqrt(n).
 
-    Columns as in `COLUMNS`; for ``model="lru"`` every energy is S_{n,k}/sqrt(n).
+    Columns as in `COLUMNS`; for ``model="lru"`` every energy is S_{n,k}/sqrt(n). `particles` has, for each width whose far
+    means are drawn by the rare-event sampler, the particles of a repetition.
     """
+    swarms = particles or {}
     rows: list[pd.DataFrame] = []
-    cost = {n: n**1.5 for n in widths}
+    cost = {n: n**1.5 * samples + 2e3 * swarms.get(n, 0) * n**2 for n in widths}
     whole, done = len(FIELDS) * sum(cost.values()), 0.0
     for field in FIELDS:
         for n in widths:
@@ -77,7 +96,7 @@ def path_frame(
 
             def report(part: int, total: int, start: float = done, share: float = cost[n]) -> None:
                 if progress is not None:
-                    progress((start + share * part / total) / whole)
+                    progress((start + 0.9 * share * part / total) / whole)
 
             draw = sample(n, int(k[-1]), field, samples=samples, seed=seed, progress=report)
             logs = draw.log_norms if model == "rnn" else draw.lru_log_norms
@@ -95,9 +114,32 @@ def path_frame(
             frame["samples"] = samples
             frame["trusted"] = [one.trusted for one in summary]
             frame["verdict"] = [one.verdict for one in summary]
+            far = _far(model, n, field, swarms.get(n), seed)
+            for column, values in zip(list(COLUMNS)[-3:], far.T, strict=True):
+                frame[column] = frame["k"].map(dict(zip(_far_steps(n), values - shift, strict=True)))
             rows.append(frame)
             done += cost[n]
     return pd.concat(rows, ignore_index=True)
+
+
+def _far_steps(n: int) -> list[int]:
+    return [round(c * math.sqrt(n)) for c in FAR_C]
+
+
+def _far(model: str, n: int, field: str, particles: int | None, seed: int) -> NDArray[np.float64]:
+    """Log of the mean far out by the rare-event sampler and of the ends of its interval, shape (len(FAR_C), 3)."""
+    if particles is None:
+        return np.full((len(FAR_C), 3), np.nan)
+    draw = _repetitions(n, field, particles, seed)
+    found = [draw.rnn(k) if model == "rnn" else draw.lru(k) for k in _far_steps(n)]
+    return np.array([[one.log_mean, *one.log_interval] for one in found])
+
+
+@lru_cache
+def _repetitions(n: int, field: str, particles: int, seed: int) -> Sample:
+    """Kept, because both figures read the same repetitions."""
+    samples = REPETITIONS * particles
+    return sample(n, _far_steps(n)[-1], field, samples=samples, seed=seed, method="tempered")
 
 
 def colours(widths: Sequence[int]) -> dict[int, tuple[float, float, float, float]]:
@@ -131,6 +173,13 @@ def draw_means(axes: Axes, one: pd.DataFrame, at: Any, colour: Any, marker: str 
         )
 
 
+def draw_far(axes: Axes, one: pd.DataFrame, colour: Any) -> None:
+    """Means of the rare-event sampler with their 95 % intervals."""
+    far = one.dropna(subset="log_tempered")
+    mean, low, high = (np.exp(far[name]) for name in list(COLUMNS)[-3:])
+    axes.errorbar(far["c"], mean, yerr=[mean - low, high - mean], color=colour, zorder=6, **FAR_STYLE)
+
+
 def draw_panel(axes: Axes, rows: pd.DataFrame, *, two_term: bool) -> None:
     """Exact curves, the limit, Monte Carlo points with error bands, medians, for all widths of one field."""
     palette = colours(sorted(rows["n"].unique()))
@@ -148,8 +197,9 @@ def draw_panel(axes: Axes, rows: pd.DataFrame, *, two_term: bool) -> None:
         # Markers of different widths are shifted against each other, so that none hides another.
         offsets = np.arange(MARKER_SPACING * (1 + position / 5) / 1.5, LARGEST_C + 1e-9, MARKER_SPACING)
         draw_means(axes, one, offsets, colour)
+        draw_far(axes, one, colour)
     axes.set_yscale("log")
-    axes.set_xlim(0.0, LARGEST_C)
+    axes.set_xlim(0.0, LARGEST_C + 0.12)  # markers at the end are whole
 
 
 def legend_entries(widths: Sequence[int], *, limit: str, two_term: bool) -> list[Line2D | Patch]:
@@ -175,6 +225,16 @@ def legend_entries(widths: Sequence[int], *, limit: str, two_term: bool) -> list
             markerfacecolor="white",
             linestyle="",
             label="mean whose error is\nnot to be trusted",
+        ),
+        Line2D(
+            [],
+            [],
+            color=grey,
+            marker="D",
+            markersize=6.0,
+            markeredgecolor="black",
+            linestyle="",
+            label="mean by the rare-event\nsampler, 95 % interval",
         ),
         Line2D([], [], color=grey, linewidth=0.9, linestyle=(0, (1, 1.5)), label="median draw"),
     ]

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,9 @@ from signalprop._threads import thread_map
 from signalprop.fields import Field, as_field, one_of
 from signalprop.ginibre import _tilted
 from signalprop.ginibre._streams import cell_key, generator
-from signalprop.montecarlo.estimate import Estimate
+
+if TYPE_CHECKING:
+    from signalprop.montecarlo.estimate import Estimate
 
 Floats = NDArray[np.float64]
 MODELS = ("rnn", "lru")
@@ -190,6 +193,29 @@ def repetition(n: int, k: int, field: Field, particles: int, moves: list[Move], 
     return out
 
 
+def check_room(n: int, k: int, field: Field, particles: int) -> None:
+    """Refuse particles that do not fit into the memory of a thread."""
+    size = 8 * particles * field.beta * (min(n, k) + _tilted.PAD) ** 2
+    if size > _LARGEST_BYTES:
+        raise ValueError(
+            f"{particles} particles of {min(n, k)} columns fill {size / 2**30:.1f} GiB a thread, more than "
+            f"{_LARGEST_BYTES / 2**30:.0f} GiB; use at most "
+            f"{max(1, particles * _LARGEST_BYTES // size)} particles and more repetitions."
+        )
+
+
+def log_path(n: int, k: int, field: Field, particles: int, seed: int, index: int) -> Floats:
+    """Row `index` of `log_paths`, whose arguments it takes unchecked."""
+    cell = cell_key(n, k, field.value, "tempered", particles)
+    return repetition(n, k, field, particles, _moves(n, k, field, particles, seed), generator(seed, cell, 1 + index))
+
+
+@lru_cache(maxsize=64)
+def _moves(n: int, k: int, field: Field, particles: int, seed: int) -> list[Move]:
+    cell = cell_key(n, k, field.value, "tempered", particles)
+    return schedule(n, k, field, generator(seed, cell, 0))
+
+
 def log_paths(
     n: int,
     k: int,
@@ -215,21 +241,10 @@ def log_paths(
     times = whole_number(repetitions, "repetitions", 2)
     root = whole_number(seed, "seed", 0)
     threads = None if workers is None else whole_number(workers, "workers", 1)
-    size = 8 * count * kind.beta * (min(width, depth) + _tilted.PAD) ** 2
-    if size > _LARGEST_BYTES:
-        raise ValueError(
-            f"{count} particles of {min(width, depth)} columns fill {size / 2**30:.1f} GiB a thread, more than "
-            f"{_LARGEST_BYTES / 2**30:.0f} GiB; use at most "
-            f"{max(1, count * _LARGEST_BYTES // size)} particles and more repetitions."
-        )
-    cell = cell_key(width, depth, kind.value, "tempered", count)
-    moves = schedule(width, depth, kind, generator(root, cell, 0))
-
-    def run(index: int) -> Floats:
-        return repetition(width, depth, kind, count, moves, generator(root, cell, 1 + index))
-
+    check_room(width, depth, kind, count)
+    _moves(width, depth, kind, count, root)  # once, before there are threads
     paths = []
-    for path in thread_map(run, range(times), threads):
+    for path in thread_map(lambda index: log_path(width, depth, kind, count, root, index), range(times), threads):
         paths.append(path)
         if progress is not None:
             progress(len(paths), times)
@@ -287,6 +302,8 @@ def estimate(
     >>> found.log_interval[0] < found.log_exact < found.log_interval[1]
     True
     """
+    from signalprop.montecarlo.estimate import Estimate  # what is measured knows nothing of how it is summarised
+
     which = one_of(model, MODELS, "model")
     paths = log_paths(
         n, k, field, particles=particles, repetitions=repetitions, seed=seed, workers=workers, progress=progress

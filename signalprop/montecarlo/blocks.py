@@ -29,7 +29,7 @@ _MOST_PIECES = 2048
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive pieces, and the number of draws in them."""
+    """Consecutive pieces, and the number of draws (or repetitions) in them."""
 
     number: int
     pieces: tuple[Piece, ...]
@@ -39,15 +39,15 @@ class Block:
 
 def cut(plan: Plan) -> list[Block]:
     """The blocks of a plan, in the order of its cells and chunks: a few thousand, or one a chunk if chunks are long."""
-    whole = sum(cell.samples * cell.draw_seconds + cell.chunks * _START_SECONDS for cell in plan.cells)
+    whole = sum(cell.rows * cell.row_seconds + cell.chunks * _START_SECONDS for cell in plan.cells)
     target = min(max(whole / _FILES, _SHORTEST), _LONGEST)
     blocks: list[Block] = []
     pieces: list[Piece] = []
     rows, seconds = 0, 0.0
     for number, cell in enumerate(plan.cells):
-        each = cell.draw_seconds
+        each = cell.row_seconds
         for chunk in range(cell.chunks):
-            size = cell.chunk_draws(chunk)
+            size = cell.chunk_rows(chunk)
             cost = size * each + _START_SECONDS
             full = seconds + cost > target or rows + size > _MOST_ROWS or len(pieces) == _MOST_PIECES
             if pieces and full:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
 from signalprop.fields import Field, as_field, choices
-from signalprop.ginibre import dense, krylov
+from signalprop.ginibre import dense, krylov, tempered
 from signalprop.ginibre._streams import cell_key, generator
 from signalprop.ginibre.dense import Activation, Layer
+from signalprop.montecarlo.estimate import QUANTILES, Estimate
 
 Name = TypeVar("Name", bound=StrEnum)
 Floats = NDArray[np.float64]
@@ -38,7 +40,8 @@ class Method(StrEnum):
 class Cell:
     """`samples` draws of the path of one recurrence; checked by `as_cell`.
 
-    The digits of chunk i are a function of the cell, without its number of samples, of the root seed, and of i.
+    The digits of chunk i are a function of the cell, without its number of samples, of the root seed, and of i. With
+    ``method="tempered"`` the samples are particles, spread over 16 repetitions; a chunk is one repetition and has one row.
     """
 
     n: int
@@ -51,9 +54,9 @@ class Cell:
 
     @cached_property
     def per_chunk(self) -> int:
-        """Draws of every chunk but the last."""
+        """Rows of every chunk but the last."""
         if self.method is Method.TEMPERED:
-            raise ValueError("method='tempered' makes no single draws, so it has no chunks; call signalprop.sample.")
+            return 1
         if self.method is Method.KRYLOV:
             return krylov.samples_per_chunk(self.n, self.k, self.field)
         if self.layer.tied:
@@ -61,13 +64,23 @@ class Cell:
         return max(1, min(256, (1 << 22) // (self.field.beta * self.n)))  # n numbers a layer and sample
 
     @property
+    def particles(self) -> int:
+        """Samples behind each row: 1, or the particles of a repetition of ``method="tempered"``."""
+        return self.samples // REPETITIONS if self.method is Method.TEMPERED else 1
+
+    @property
+    def rows(self) -> int:
+        """Number of paths that come out: of draws, or of repetitions."""
+        return REPETITIONS if self.method is Method.TEMPERED else self.samples
+
+    @property
     def chunks(self) -> int:
         """Number of chunks."""
-        return -(-self.samples // self.per_chunk)
+        return -(-self.rows // self.per_chunk)
 
-    def chunk_draws(self, chunk: int) -> int:
-        """Number of draws of one chunk."""
-        return min(self.per_chunk, self.samples - chunk * self.per_chunk)
+    def chunk_rows(self, chunk: int) -> int:
+        """Number of rows of one chunk."""
+        return min(self.per_chunk, self.rows - chunk * self.per_chunk)
 
     @cached_property
     def key(self) -> int:
@@ -76,22 +89,27 @@ class Cell:
         return cell_key(self.n, self.k, self.field.value, self.method.value, *layer)
 
     def draw(self, chunk: int, driven: bool = True) -> tuple[Floats, Floats | None]:
-        """Log-norms of the paths of one chunk, shape (draws, k+1), and those of the driven recurrence (linear layers).
+        """Log-norms of the paths of one chunk, shape (rows, k+1), and those of the driven recurrence (linear layers).
 
         Without `driven` the second may be left out.
         """
-        rng = generator(self.seed, self.key, chunk)
-        if self.method is Method.KRYLOV:
-            logs = krylov.draw_chunk(self.n, self.k, self.field, self.chunk_draws(chunk), rng)
-            if not driven:
-                return logs, None
-            return logs, 0.5 * np.logaddexp.accumulate(2.0 * logs, axis=1)
-        return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunk_draws(chunk), rng)
+        if self.method is Method.DENSE:
+            rng = generator(self.seed, self.key, chunk)
+            return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunk_rows(chunk), rng)
+        if self.method is Method.TEMPERED:
+            logs = 0.5 * tempered.log_path(self.n, self.k, self.field, self.particles, self.seed, chunk)[None, :]
+        else:
+            rng = generator(self.seed, self.key, chunk)
+            logs = krylov.draw_chunk(self.n, self.k, self.field, self.chunk_rows(chunk), rng)
+        return logs, 0.5 * np.logaddexp.accumulate(2.0 * logs, axis=1) if driven else None
 
     @property
-    def draw_seconds(self) -> float:
-        """Rough time of one draw, for cutting work into pieces; no digit depends on it."""
+    def row_seconds(self) -> float:
+        """Rough time of one row, for cutting work into pieces; no digit depends on it."""
         beta, path = self.field.beta, 4e-8 * (self.k + 1)
+        if self.method is Method.TEMPERED:
+            columns = min(self.k, self.n)
+            return path + self.particles * beta * self.k * columns**2 * (2e-8 + 1.5e-10 * columns)
         if self.method is Method.KRYLOV:
             columns = min(self.k, self.n)
             return path + beta * columns**2 * (4e-9 + 1e-10 * beta * self.k)
@@ -105,9 +123,27 @@ class Cell:
         return self.layer.activation is Activation.LINEAR
 
     @property
-    def tempered(self) -> bool:
+    def temperable(self) -> bool:
         """Whether the rare-event sampler covers this recurrence."""
         return self.linear and self.layer.tied
+
+    def estimate(self, model: str, logs: Floats, k: int, quantiles: Sequence[float] = QUANTILES) -> Estimate:
+        """What log-energies of this cell after k steps say about their mean."""
+        return self.judged(logs, self.log_exact(model, k), self.log_second_moment(model, k), quantiles)
+
+    def judged(
+        self,
+        logs: Floats,
+        log_exact: float | None = None,
+        log_second_moment: float | None = None,
+        quantiles: Sequence[float] = QUANTILES,
+    ) -> Estimate:
+        """The same for exact moments that are known, or of no interest."""
+        if self.method is Method.TEMPERED:
+            return Estimate.from_repetitions(logs, log_exact)
+        return Estimate.from_logs(
+            logs, log_exact, quantiles, log_second_moment=log_second_moment, tempered=self.temperable
+        )
 
     def log_exact(self, model: str, k: int) -> float | None:
         """Log of the exact mean energy after k steps, None where it is not known.
@@ -185,6 +221,7 @@ def as_cell(
         )
     if how is Method.TEMPERED:
         count = whole_number(samples, "samples", 8 * REPETITIONS)  # eight particles in each
+        tempered.check_room(width, depth, kind, count // REPETITIONS)
     elif how is Method.KRYLOV:
         krylov.samples_per_chunk(width, depth, kind)  # refuses a path that does not fit
     elif layer.tied:

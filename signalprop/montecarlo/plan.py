@@ -14,7 +14,7 @@ from typing import Any
 
 from signalprop._checks import positive_float, whole_number
 from signalprop.fields import as_field, one_of
-from signalprop.montecarlo.cell import Cell, Method, as_cell
+from signalprop.montecarlo.cell import Cell, as_cell
 
 MODELS = ("rnn", "lru")
 MAX_CELLS = 1_000_000
@@ -43,8 +43,8 @@ class Plan:
     Raises
     ------
     ValueError
-        Anything `signalprop.sample` refuses, ``method="tempered"``, neither or both of k and c, empty lists, an entry or a cell
-        that comes twice, more than a million cells.
+        Anything `signalprop.sample` refuses, neither or both of k and c, empty lists, an entry or a cell that comes twice,
+        more than a million cells.
 
     Examples
     --------
@@ -83,11 +83,6 @@ class Plan:
         self._set("seed", whole_number(self.seed, "seed", 0))
         if len(self.fields) * len(self._widths) * len(self.k or self.c or ()) > MAX_CELLS:  # type: ignore[arg-type]
             raise ValueError(f"a plan has at most {MAX_CELLS} cells (fields times n times k); split it.")
-        if self.method == Method.TEMPERED:
-            raise ValueError(
-                "a plan has no method='tempered', which estimates means without making single draws; "
-                "call signalprop.sample(.., method='tempered') for each cell."
-            )
         first = self.cells[0]
         self._set("method", first.method.value)
         self._set("activation", first.layer.activation.value)

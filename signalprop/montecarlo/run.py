@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from signalprop._blas import one_blas_thread
 from signalprop._checks import whole_number
-from signalprop._terminal import bar, show
+from signalprop._terminal import PATIENCE, bar, running_text
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
-from signalprop.montecarlo.estimate import Estimate
 from signalprop.montecarlo.executors import pool
 from signalprop.montecarlo.plan import Plan
 from signalprop.montecarlo.store import Memory, RunDirectory
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-_PATIENCE = 0.5  # seconds between two running estimates on a terminal
 
 
 class Progress:
@@ -82,17 +80,11 @@ class Progress:
         block, draws = self.latest
         number = block.pieces[-1][0]
         cell = self._plan.cells[number]
-        count = sum(cell.chunk_draws(chunk) for at, chunk in block.pieces if at == number)
+        count = sum(cell.chunk_rows(chunk) for at, chunk in block.pieces if at == number)
         words = f"{cell.field.value} n={cell.n} k={cell.k}"
         if count < 2:
             return words
-        one = Estimate.from_logs(draws[-count:, 0], tempered=cell.tempered)
-        mean = (
-            f"mean {show(one.log_mean)} +- {100 * one.relative_stderr:.2g} %"
-            if one.trusted
-            else "mean not to be trusted"
-        )
-        return f"{words}: median {show(one.log_median)}, {mean} ({count} draws)"
+        return f"{words}: {running_text(cell.judged(draws[-count:, 0]))}"
 
     def _add(self, block: Block, drawn: bool) -> None:
         self._numbers.add(block.number)
@@ -243,7 +235,7 @@ def _reported(progress: bool | Callable[[Progress], None], state: Progress) -> I
 
         def on_bar(state: Progress) -> None:
             nonlocal spoken, text
-            if sys.stderr.isatty() and time.monotonic() - spoken > _PATIENCE:
+            if sys.stderr.isatty() and time.monotonic() - spoken > PATIENCE:
                 spoken, text = time.monotonic(), state.text()
             report(state.share, text)
 

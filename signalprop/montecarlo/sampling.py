@@ -12,9 +12,8 @@ from signalprop._blas import one_blas_thread
 from signalprop._checks import whole_number
 from signalprop._threads import thread_map
 from signalprop.fields import Field
-from signalprop.ginibre import tempered
 from signalprop.ginibre.dense import Layer
-from signalprop.montecarlo.cell import REPETITIONS, Cell, Method, as_cell
+from signalprop.montecarlo.cell import Cell, Method, as_cell
 from signalprop.montecarlo.estimate import Estimate
 
 _LARGEST_ARRAY = 1 << 27
@@ -36,7 +35,7 @@ class Sample:
         energy conditional on one input direction reused at each step.
 
     From ``method="tempered"`` a row is not a draw but one repetition: its energies are unbiased estimates of Q_{n,k'} (and
-    of S_{n,t}), good for `rnn` and `lru`, and say nothing about what one draw does.
+    of S_{n,t}), good for `rnn` and `lru`, and say nothing about what one draw does; `particles` stand behind each.
     """
 
     n: int
@@ -47,6 +46,7 @@ class Sample:
     seed: int
     log_norms: NDArray[np.float64]
     lru_log_norms: NDArray[np.float64] | None
+    particles: int = 1
 
     @property
     def samples(self) -> int:
@@ -56,7 +56,7 @@ class Sample:
     @property
     def cell(self) -> Cell:
         """What was drawn."""
-        return Cell(self.n, self.k, self.field, self.method, self.layer, self.samples, self.seed)
+        return Cell(self.n, self.k, self.field, self.method, self.layer, self.samples * self.particles, self.seed)
 
     def rnn(self, k: int | None = None) -> Estimate:
         """Estimate of the mean energy Q after `k` steps (default: the last), with its exact value where known.
@@ -65,7 +65,7 @@ class Sample:
         moment is known for fresh weights, and for linear tied real or complex ones to k = 5.
         """
         depth = self._step(k, "k")
-        return self._estimate("rnn", self.log_norms, depth)
+        return self.cell.estimate("rnn", 2.0 * self.log_norms[:, depth], depth)
 
     def lru(self, t: int | None = None) -> Estimate:
         """Estimate of the mean energy S of the driven recurrence after `t` steps (default: the last).
@@ -78,7 +78,7 @@ class Sample:
         time = self._step(t, "t")
         if self.lru_log_norms is None:
             raise ValueError(f"lru() needs activation='linear', got {str(self.layer.activation)!r}.")
-        return self._estimate("lru", self.lru_log_norms, time)
+        return self.cell.estimate("lru", 2.0 * self.lru_log_norms[:, time], time)
 
     def peak(self, k: int | None = None) -> Estimate:
         """Distribution of max_{1<=k'<=k} ||h(k')||^2/||x||^2: how high one draw goes on its way, not only at its end.
@@ -101,18 +101,7 @@ class Sample:
             raise ValueError(
                 "peak() needs single draws, and method='tempered' has repetitions of means instead; use method='krylov'."
             )
-        return Estimate.from_logs(peaks(2.0 * self.log_norms[:, : depth + 1]), tempered=self.cell.tempered)
-
-    def _estimate(self, model: str, logs: NDArray[np.float64], k: int) -> Estimate:
-        cell = self.cell
-        if self.method is Method.TEMPERED:
-            return Estimate.from_repetitions(2.0 * logs[:, k], cell.log_exact(model, k))
-        return Estimate.from_logs(
-            2.0 * logs[:, k],
-            cell.log_exact(model, k),
-            log_second_moment=cell.log_second_moment(model, k),
-            tempered=cell.tempered,
-        )
+        return Estimate.from_logs(peaks(2.0 * self.log_norms[:, : depth + 1]), tempered=self.cell.temperable)
 
     def _step(self, value: int | None, name: str) -> int:
         if value is None:
@@ -135,6 +124,7 @@ def sample(
     tied: bool = True,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    watch: Callable[[NDArray[np.float64], NDArray[np.float64] | None], None] | None = None,
 ) -> Sample:
     r"""Draw the whole path of log-norms ``log ||h(k')||/||x||``, k' = 0..k, of `samples` random recurrences.
 
@@ -166,6 +156,8 @@ def sample(
         Threads (default: all cores).
     progress
         Called as ``progress(done, all)`` after each chunk of draws, or repetition.
+    watch
+        Called with the rows of `Sample.log_norms` and `Sample.lru_log_norms` that each chunk adds, for running estimates.
 
     Returns
     -------
@@ -189,16 +181,9 @@ def sample(
         tied=tied,
     )  # fmt: skip
     threads = None if workers is None else whole_number(workers, "workers", 1)
-    if cell.method is Method.TEMPERED:
-        paths = tempered.log_paths(
-            cell.n, cell.k, cell.field, particles=cell.samples // REPETITIONS, repetitions=REPETITIONS, seed=cell.seed,
-            workers=threads, progress=progress,
-        )  # fmt: skip
-        sums = np.logaddexp.accumulate(paths, axis=1)
-        return Sample(cell.n, cell.k, cell.field, cell.method, cell.layer, cell.seed, 0.5 * paths, 0.5 * sums)
-    if cell.samples * (cell.k + 1) > _LARGEST_ARRAY:
+    if cell.rows * (cell.k + 1) > _LARGEST_ARRAY:
         raise ValueError(
-            f"samples * (k + 1) must be at most {_LARGEST_ARRAY} (the paths fill 1 GiB), got {cell.samples} * {cell.k + 1}; "
+            f"samples * (k + 1) must be at most {_LARGEST_ARRAY} (the paths fill 1 GiB), got {cell.rows} * {cell.k + 1}; "
             "draw fewer samples or a shorter path."
         )
     rnn_parts: list[NDArray[np.float64]] = []
@@ -212,7 +197,9 @@ def sample(
                 lru_parts.append(lru_logs)
             done += len(rnn_logs)
             if progress is not None:
-                progress(done, cell.samples)
+                progress(done, cell.rows)
+            if watch is not None:
+                watch(rnn_logs, lru_logs)
     return Sample(
         cell.n,
         cell.k,
@@ -222,6 +209,7 @@ def sample(
         cell.seed,
         np.concatenate(rnn_parts),
         np.concatenate(lru_parts) if lru_parts else None,
+        cell.particles,
     )
 
 

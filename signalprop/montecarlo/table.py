@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from signalprop import energy
 from signalprop.montecarlo.blocks import Block
 from signalprop.montecarlo.cell import Cell
-from signalprop.montecarlo.estimate import QUANTILES, Estimate, quantile_levels
+from signalprop.montecarlo.estimate import QUANTILES, quantile_levels
 from signalprop.montecarlo.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ COLUMNS = {
     "k": "steps",
     "c": "k/sqrt(n)",
     "model": "rnn: ||W^k x||^2/||x||^2; lru: the driven recurrence",
-    "samples": "number of draws",
+    "samples": "number of draws; of repetitions for method tempered, whose columns on single draws are empty",
     "log_exact": "natural log of the exact mean, where known",
     "log_mean": "natural log of the mean of the draws; read verdict first",
     "relative_stderr": "standard error of that mean over that mean; to be read as such only where trusted",
@@ -98,7 +98,7 @@ def _by_cell(
             if number != current:
                 yield from _joined(current, parts)
                 current, parts = number, []
-            stop = start + plan.cells[number].chunk_draws(chunk)
+            stop = start + plan.cells[number].chunk_rows(chunk)
             parts.append(draws[start:stop])
             start = stop
     yield from _joined(current, parts)
@@ -111,9 +111,7 @@ def _joined(number: int, parts: list[Floats]) -> Iterator[tuple[int, Floats]]:
 
 def _row(cell: Cell, model: str, draws: Floats, log_exact: float | None) -> dict[str, Any]:
     ends, peaks = np.sort(draws, axis=1)
-    end = Estimate.from_logs(
-        ends, log_exact, (), log_second_moment=cell.log_second_moment(model, cell.k), tempered=cell.tempered
-    )
+    end = cell.judged(ends, log_exact, cell.log_second_moment(model, cell.k), ())
     row: dict[str, Any] = {
         "field": cell.field.value,
         "n": cell.n,
@@ -128,14 +126,16 @@ def _row(cell: Cell, model: str, draws: Floats, log_exact: float | None) -> dict
         "z": _number(end.z),
         "trusted": end.trusted,
         "verdict": end.verdict,
-        "log_median": end.log_median,
+        "log_median": math.nan if end.repeated else end.log_median,
         **_quantiles("q", ends, QUANTILES),
         **_quantiles("peak_q", peaks, PEAK_QUANTILES),
-        "tail_share": end.tail_share,
-        "ess": end.ess,
+        "tail_share": math.nan if end.repeated else end.tail_share,
+        "ess": math.nan if end.repeated else end.ess,
         "tail_index": _number(end.tail_index),
         "tail_index_stderr": _number(end.tail_index_stderr),
     }
+    if end.repeated:  # nothing is known of single draws
+        row.update({name: math.nan for name in row if name.startswith(("log_q", "log_peak"))})
     return row
 
 

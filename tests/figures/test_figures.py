@@ -69,6 +69,20 @@ def test_monte_carlo_agrees_where_it_claims_to_and_not_beyond(written):
         assert not far["trusted"].any()
 
 
+def test_rare_event_means_reach_the_exact_ones(written):
+    directory, _, _ = written
+    for name in ("critical_rnn", "critical_lru"):
+        far = pd.read_csv(directory / f"{name}.csv").dropna(subset="log_tempered")
+        assert len(far) == 6  # c = 3, 4, 5, real and complex, n = 100
+        assert set(far["k"]) == {30, 40, 50}
+        assert (far["log_tempered_low"] < far["log_tempered"]).all()
+        # Three steps of one set of repetitions: within twice the interval, which one run in a thousand misses.
+        reach = far["log_tempered_high"] - far["log_tempered"]
+        assert ((far["log_tempered"] - far["log_exact"]).abs() < 2.0 * reach).all()
+        plain = far[(far["field"] == "real") & (far["k"] == 50)]
+        assert (plain["log_mean"] < plain["log_tempered_low"]).all()
+
+
 def test_hollow_markers_mark_what_the_tail_carries(written):
     directory, _, _ = written
     frame = pd.read_csv(directory / "critical_rnn.csv")

@@ -236,7 +236,7 @@ def test_bad_input_to_sample(options, message):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "n", "k", "particles"),
-    [("complex", 100, 50, 128), ("real", 100, 50, 256), ("complex", 1000, 158, 96), ("real", 1000, 158, 192)],
+    [("complex", 100, 50, 128), ("real", 100, 50, 256), ("complex", 1000, 158, 64), ("real", 1000, 158, 128)],
 )
 def test_exact_mean_at_five_sqrt_n(field, n, k, particles):
     found = tempered.estimate(n, k, field, particles=particles, repetitions=16)

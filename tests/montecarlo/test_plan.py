@@ -99,7 +99,8 @@ def test_a_file_that_is_no_text(tmp_path):
         ({"seed": -1}, "seed must be at least 0"),
         ({"models": "lstm"}, "models must be one of 'rnn' or 'lru', got 'lstm'"),
         ({"method": "exact"}, "method must be one of 'krylov'"),
-        ({"method": "tempered"}, "a plan has no method='tempered'.*call signalprop.sample"),
+        ({"method": "tempered", "samples": 100}, "samples must be at least 128, got 100"),
+        ({"method": "tempered", "tied": False}, "method='tempered' covers linear tied weights only"),
         ({"n": 10**6, "method": "dense"}, "n must be at most 10000 for method='dense'"),
         ({"activation": "relu", "method": "dense", "fields": "complex"}, "activation='relu' needs field='real'"),
         (

@@ -55,6 +55,27 @@ def test_no_mean_without_its_verdict():
     assert "use method='tempered', or read the exact mean or the median" in frame["verdict"][0]
 
 
+TEMPERED = Plan(["real", "complex"], 30, k=[5, 12], samples=512, method="tempered", models=["rnn", "lru"], seed=3)
+
+
+def test_tempered_means_reach_what_plain_draws_miss(tmp_path):
+    frame = quiet(TEMPERED, tmp_path, workers=2)
+    assert len(frame) == 8
+    for row in frame.itertuples():
+        draw = sample(row.n, row.k, row.field, samples=512, seed=3, method="tempered")
+        one = draw.rnn() if row.model == "rnn" else draw.lru()
+        assert (row.log_mean, row.relative_stderr, row.verdict) == (one.log_mean, one.relative_stderr, one.verdict)
+        assert row.samples == one.samples == 16
+        assert draw.cell.samples == 512
+    assert frame["trusted"].all()
+    assert frame["z"].abs().max() < 5.2  # Student's law, 15 degrees of freedom: one run of eight rows in a thousand
+    singles = [name for name in frame if name.startswith(("log_q", "log_peak", "log_median", "tail", "ess"))]
+    assert len(singles) > 20
+    assert frame[singles].isna().all(axis=None)
+    assert numbers(frame) == numbers(quiet(TEMPERED, executor="processes", workers=2))
+    assert numbers(frame) == numbers(quiet(TEMPERED, tmp_path))
+
+
 class Shuffled:
     """Executor that finishes tasks out of order."""
 

@@ -125,8 +125,7 @@ def test_repetitions_are_no_draws():
     assert draw.rnn(3).log_exact == pytest.approx(math.log(rnn_energy(20, 3, "real")))
     with pytest.raises(ValueError, match="peak\\(\\) needs single draws"):
         draw.peak()
-    with pytest.raises(ValueError, match="makes no single draws"):
-        draw.cell.draw(0)
+    assert (draw.particles, draw.cell.samples, draw.cell.chunks) == (8, 128, 16)
 
 
 def test_progress_reaches_the_end():

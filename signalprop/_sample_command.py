@@ -1,0 +1,150 @@
+"""``signalprop sample``: draws of one recurrence and what their mean is worth."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Seed, Width
+from signalprop._terminal import PATIENCE, bar, print_json, running_text, sentences, show
+from signalprop.fields import Field
+
+
+class MethodName(StrEnum):
+    """Sampling methods, as on the command line."""
+
+    KRYLOV = "krylov"
+    DENSE = "dense"
+    TEMPERED = "tempered"
+
+
+class ActivationName(StrEnum):
+    """Activations, as on the command line."""
+
+    LINEAR = "linear"
+    RELU = "relu"
+    LEAKY_RELU = "leaky_relu"
+
+
+class _Running:
+    """Running estimate beside the bar; twice a second at most, and none in a pipe."""
+
+    def __init__(self, report: Callable[..., None], model: Model, method: MethodName) -> None:
+        self._report, self._model, self._repeated = report, model, method is MethodName.TEMPERED
+        self._ends: list[Any] = []
+        self._share, self._spoken = 0.0, 0.0
+
+    def progress(self, done: int, total: int) -> None:
+        """Note the share that is done."""
+        self._share = done / total
+
+    def watch(self, rnn_logs: Any, lru_logs: Any) -> None:
+        """Take the paths of a chunk in and show what they say so far."""
+        logs = rnn_logs if self._model is Model.RNN else lru_logs
+        if not sys.stderr.isatty() or logs is None:
+            self._report(self._share)
+            return
+        self._ends.append(2.0 * logs[:, -1])
+        if time.monotonic() - self._spoken < PATIENCE or sum(map(len, self._ends)) < 2:
+            self._report(self._share)
+            return
+        import numpy as np
+
+        from signalprop.montecarlo.estimate import Estimate
+
+        self._spoken = time.monotonic()
+        self._ends = [np.concatenate(self._ends)]
+        judge = Estimate.from_repetitions if self._repeated else Estimate.from_logs
+        self._report(self._share, running_text(judge(self._ends[0])))
+
+
+def sample(
+    n: Width,
+    k: Depth,
+    field: FieldOption = Field.COMPLEX,
+    samples: Annotated[
+        int, typer.Option("--samples", help="Number of independent draws (tempered: particles).")
+    ] = 1000,
+    model: ModelOption = Model.RNN,
+    method: Annotated[
+        MethodName,
+        typer.Option("--method", help="krylov: cost independent of n.  dense: W itself.  tempered: the mean far out."),
+    ] = MethodName.KRYLOV,
+    activation: Annotated[
+        ActivationName, typer.Option("--activation", help="Applied after W, with the gain that keeps the mean energy.")
+    ] = ActivationName.LINEAR,
+    negative_slope: Annotated[float, typer.Option("--negative-slope", help="Slope of leaky_relu below zero.")] = 0.01,
+    untied: Annotated[bool, typer.Option("--untied", help="Fresh weights at every layer (feed-forward).")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Draw random recurrences: median, mean, tail."""
+    with sentences():
+        from signalprop.montecarlo.sampling import sample as draw
+
+        with bar(f"sampling n={n}, k={k}") as report:
+            running = _Running(report, model, method)
+            result = draw(
+                n, k, field, samples=samples, seed=seed, method=method, activation=activation,
+                negative_slope=negative_slope, tied=not untied, progress=running.progress, watch=running.watch,
+            )  # fmt: skip
+        estimate = result.rnn() if model is Model.RNN else result.lru()
+    about = {
+        "n": n,
+        "k": k,
+        "c": k / math.sqrt(n),
+        "field": field.value,
+        "model": model.value,
+        "method": method.value,
+        "activation": activation.value,
+        "tied": not untied,
+        "seed": seed,
+    }
+    if as_json:
+        print_json({**about, **estimate.as_dict()})
+        return
+    energy_name = "||h(k)||^2/||x||^2" if model is Model.RNN else "||h(t)||^2/n"
+    layer = activation.value + (f" (slope {negative_slope:g})" if activation is ActivationName.LEAKY_RELU else "")
+    kind = f"{'feed-forward' if untied else 'recurrent'} {layer} network with {field.value} weights"
+    drawn = f"{samples} draws" if method is not MethodName.TEMPERED else f"{result.samples} repetitions"
+    print(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
+    print(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
+    exact = "not known" if estimate.log_exact is None else show(estimate.log_exact)
+    if estimate.repeated:
+        for name, text in (
+            ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
+            ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
+            ("exact mean", exact),
+            ("verdict", estimate.verdict),
+        ):
+            print(f"{name:<15} {text}")
+        return
+    quantiles = dict(estimate.log_quantiles)
+    error = f"{100 * estimate.relative_stderr:.2g} %" + ("" if estimate.trusted else ", not to be trusted: see verdict")
+    if estimate.predicted_relative_stderr is not None:
+        error += f" (exactly known: {100 * estimate.predicted_relative_stderr:.2g} %)"
+    tail = "not known from so few draws"
+    if estimate.tail_index is not None:
+        tail = f"{estimate.tail_index:.2g} +- {estimate.tail_index_stderr:.2g}   (variance looks infinite below 2, mean below 1)"
+    low, high = next((show(low), show(high)) for q, low, high in estimate.log_intervals if q == 0.5)
+    rows = [
+        ("median draw", f"{show(estimate.log_median)}   (95 % interval {low} .. {high})"),
+        ("90 % of draws", f"{show(quantiles[0.05])} .. {show(quantiles[0.95])}"),
+        ("mean", f"{show(estimate.log_mean)} +- {error}"),
+        ("exact mean", exact),
+        ("top 1 % carry", f"{100 * estimate.tail_share:.1f} % of the sum"),
+        ("effective size", f"{estimate.ess:.0f} of {samples} draws"),
+        ("tail index", tail),
+        ("verdict", estimate.verdict),
+    ]
+    for name, text in rows:
+        print(f"{name:<15} {text}")
+    if model is Model.LRU and method is MethodName.KRYLOV:
+        print("\nEnergy given one input direction reused at every step; its mean is the same.")
+        print("For ||h(t)||^2/n itself: --method dense")
