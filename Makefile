@@ -58,7 +58,8 @@ test-slow: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
 bench: $(VENV)/installed-test
-	$(BIN)/python -m benchmarks
+	$(PIP) install --constraint constraints.txt --editable ".[bench]"
+	$(BIN)/python -m benchmarks --write build/benchmarks
 
 clean:
 	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,18 +1,17 @@
-"""The scan y_t = a_t y_{t-1} + x_t, values and all gradients: complex64, batch 16, 1024 steps, 64 numbers, all cores."""
+"""The scan y_t = a_t y_{t-1} + x_t, values and all gradients: complex64, batch 16, 64 numbers, all cores.
 
-import statistics
-import time
+Floor: one elementwise multiply-add forward and one back, which read and write what a scan and its gradient must.
+"""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
 
-from benchmarks._timing import nice
+from benchmarks.suite import FLOOR, OTHER, OURS, Comparison, Contender
 from signalprop.nn.scan import linear_scan, log_depth_scan
 
-BATCH, STEPS, NUMBERS = 16, 1024, 64
-ROUNDS = 9
+BATCH, NUMBERS = 16, 64
 
 
 def loop(a, x, initial):
@@ -93,29 +92,26 @@ def draw(batch, steps, numbers):
     return a, gaussian(batch, steps, numbers), gaussian(batch, numbers), gaussian(batch, steps, numbers)
 
 
-def contestants(arrays):
-    return {
-        "linear_scan (compiled loop)": in_torch(linear_scan, arrays),
-        "log_depth_scan": in_torch(log_depth_scan, arrays),
-        "PyTorch, loop over time": in_torch(loop, arrays),
-        "PyTorch, associative scan by doubling": in_torch(doubling, arrays),
-        "PyTorch, convolution by FFT": in_torch(fourier, arrays),
-        "jax.lax.scan, jitted": in_jax(jax_loop, arrays),
-        "jax.lax.associative_scan, jitted": in_jax(jax_associative, arrays),
-    }
+def comparisons(quick):
+    for steps in (256, 1024) if quick else (128, 256, 512, 1024, 2048):
+        arrays = draw(BATCH, steps, NUMBERS)
+        yield Comparison(
+            "values and gradients", "steps", steps, "",
+            [
+                Contender("linear_scan (compiled loop)", OURS, in_torch(linear_scan, arrays), 1, 1.0),
+                Contender("one product and one copy", FLOOR, floor(arrays), 1, 1.0),
+                Contender("log_depth_scan", OTHER, in_torch(log_depth_scan, arrays), 1, 1.0),
+                Contender("PyTorch, loop over time", OTHER, in_torch(loop, arrays), 1, 1.0),
+                Contender("PyTorch, associative scan by doubling", OTHER, in_torch(doubling, arrays), 1, 1.0),
+                Contender("PyTorch, convolution by FFT", OTHER, in_torch(fourier, arrays), 1, 1.0),
+                Contender("jax.lax.scan, jitted", OTHER, in_jax(jax_loop, arrays), 1, 1.0),
+                Contender("jax.lax.associative_scan, jitted", OTHER, in_jax(jax_associative, arrays), 1, 1.0),
+            ],
+            rounds=5,
+        )  # fmt: skip
 
 
-def rows():
-    calls = contestants(draw(BATCH, STEPS, NUMBERS))
-    times = {name: [] for name in calls}
-    for call in calls.values():
-        call()
-    for _ in range(ROUNDS):  # interleaved, so that a busy machine slows all of them
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - start)
-    medians = {name: statistics.median(each) for name, each in times.items()}
-    ours = medians["linear_scan (compiled loop)"]
-    for name, value in medians.items():
-        yield name, nice(value), f"{value / ours:.1f}x linear_scan"
+def floor(arrays):
+    """What any scan and its gradient read and write: both passes as one elementwise product each way."""
+    a, x, _, g = (torch.from_numpy(array) for array in arrays)
+    return lambda: (torch.addcmul(x, a, x), torch.addcmul(g, a, g))

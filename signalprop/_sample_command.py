@@ -92,7 +92,8 @@ def sample(
             running = _Running(report, model, method)
             result = draw(
                 n, k, field, samples=samples, seed=seed, method=method, activation=activation,
-                negative_slope=negative_slope, tied=not untied, progress=running.progress, watch=running.watch,
+                negative_slope=negative_slope, tied=not untied, driven=model is Model.LRU,
+                progress=running.progress, watch=running.watch,
             )  # fmt: skip
         estimate = result.rnn() if model is Model.RNN else result.lru()
     about = {

@@ -78,15 +78,16 @@ def samples_per_chunk(n: int, field: Field) -> int:
 
 
 def draw_chunk(
-    n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator
+    n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator, driven: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Log-norms of `count` samples, shape (count, k+1): ``log ||h(k')||/||x||`` and, linear only, ``log ||h(t)||/sqrt(n)``.
 
-    The second path is the driven recurrence h <- W h + x with a fresh standard Gaussian x at each step. The caller holds BLAS
+    The second path is the driven recurrence h <- W h + x with a fresh standard Gaussian x at each step; without `driven` it may
+    be left out, and the first one is the same. The caller holds BLAS
     to one thread, so that the digits do not depend on its thread count.
     """
     if layer.tied:
-        return _tied(n, k, field, layer, count, rng)
+        return _tied(n, k, field, layer, count, rng, driven)
     return _untied(n, k, field, layer, count, rng)
 
 
@@ -130,27 +131,26 @@ def _matvec(w: NDArray[Any], h: NDArray[Any]) -> NDArray[Any]:
 
 
 def _tied(
-    n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator
+    n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator, driven: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     w = weights(n, field, count, rng)
     x = _inputs(n, field, count, rng)
-    linear = layer.activation is Activation.LINEAR
     rnn_logs = np.zeros((count, k + 1))
-    lru_logs = np.zeros((count, k + 1)) if linear else None
+    lru_logs = np.zeros((count, k + 1)) if driven and layer.activation is Activation.LINEAR else None
     # Unit vector and log of its norm for h <- W h; for the driven recurrence both h and the inputs are divided by
     # the running norm, so its scale cannot overflow either.
     h = x / np.linalg.norm(x, axis=1, keepdims=True)
-    driven, driven_log = x, np.zeros(count)
+    state, state_log = x, np.zeros(count)
     if lru_logs is not None:
-        lru_logs[:, 0] = _log_norm(driven) - 0.5 * math.log(n)
+        lru_logs[:, 0] = _log_norm(state) - 0.5 * math.log(n)
     for step in range(1, k + 1):
         h = layer.apply(layer.gain * _matvec(w, h))
         if lru_logs is not None:
-            driven = _matvec(w, driven) + _inputs(n, field, count, rng) * np.exp(-driven_log)[:, None]
-            norm = np.linalg.norm(driven, axis=1)
-            driven = driven / norm[:, None]
-            driven_log = driven_log + np.log(norm)
-            lru_logs[:, step] = driven_log - 0.5 * math.log(n)
+            state = _matvec(w, state) + _inputs(n, field, count, rng) * np.exp(-state_log)[:, None]
+            norm = np.linalg.norm(state, axis=1)
+            state = state / norm[:, None]
+            state_log = state_log + np.log(norm)
+            lru_logs[:, step] = state_log - 0.5 * math.log(n)
         norms = _log_norm(h)
         rnn_logs[:, step] = rnn_logs[:, step - 1] + norms
         h = h / np.where(np.isfinite(norms), np.exp(norms), 1.0)[:, None]

@@ -95,7 +95,7 @@ class Cell:
         """
         if self.method is Method.DENSE:
             rng = generator(self.seed, self.key, chunk)
-            return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunk_rows(chunk), rng)
+            return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunk_rows(chunk), rng, driven)
         if self.method is Method.TEMPERED:
             logs = 0.5 * tempered.log_path(self.n, self.k, self.field, self.particles, self.seed, chunk)[None, :]
         else:

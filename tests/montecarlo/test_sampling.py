@@ -128,6 +128,24 @@ def test_repetitions_are_no_draws():
     assert (draw.particles, draw.cell.samples, draw.cell.chunks) == (8, 128, 16)
 
 
+@pytest.mark.parametrize("method", ["dense", "krylov"])
+@pytest.mark.parametrize("field", ["real", "complex", "quaternion"])
+def test_without_the_driven_recurrence_the_other_digits_stay(method, field):
+    both = sample(12, 5, field, samples=700, seed=2, method=method)
+    one = sample(12, 5, field, samples=700, seed=2, method=method, driven=False)
+    np.testing.assert_array_equal(both.log_norms, one.log_norms)
+    assert both.lru().z is not None
+    with pytest.raises(ValueError, match="was left out; sample with driven=True"):
+        one.lru()
+
+
+def test_watch_sees_every_row_once():
+    seen = []
+    draw = sample(9, 4, samples=1200, seed=1, watch=lambda rnn, lru: seen.append((rnn, lru)))
+    np.testing.assert_array_equal(np.concatenate([rnn for rnn, _ in seen]), draw.log_norms)
+    np.testing.assert_array_equal(np.concatenate([lru for _, lru in seen]), draw.lru_log_norms)
+
+
 def test_progress_reaches_the_end():
     seen = []
     sample(10, 3, samples=2000, progress=lambda done, total: seen.append((done, total)))
