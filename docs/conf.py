@@ -1,6 +1,7 @@
 """Sphinx configuration. Pages are MyST; their code cells are executed while they are read, so no number is typed in."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -23,6 +24,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "sphinx.ext.viewcode",
+    "sphinx-mathjax-offline",  # formulas without asking a server
     "numpydoc",
     "myst_nb",
     "sphinx_design",
@@ -43,6 +45,7 @@ nb_execution_mode = "inline"
 nb_eval_name_regex = r"^.+$"  # {eval}`round(Q, 2)`: any expression, not only a name
 nb_execution_timeout = 240
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_merge_streams = True
 nb_output_stderr = "remove"
 
@@ -53,3 +56,16 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 intersphinx_mapping: dict[str, tuple[str, None]] = {}  # the build needs no network
+
+
+def fill_gallery(app, docname, source):
+    """The gallery is the index page of figures/, with links that Sphinx copies."""
+    if docname == "gallery":
+        page = (HERE.parent / "figures" / "README.md").read_text().partition("\n")[2]
+        page = page.replace("](", "](../figures/")
+        source[0] += re.sub(r"\[(\w+)\]\((\S+\.(?:csv|svg|json))\)", r"{download}`\1 <\2>`", page)
+
+
+def setup(app):
+    """Connect what is made while building."""
+    app.connect("source-read", fill_gallery)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Seed, Width
-from signalprop._terminal import PATIENCE, bar, print_json, running_text, sentences, show
+from signalprop._terminal import PATIENCE, bar, print_json, print_rows, running_text, sentences, show
 from signalprop.fields import Field
 
 
@@ -118,13 +118,14 @@ def sample(
     print(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
     exact = "not known" if estimate.log_exact is None else show(estimate.log_exact)
     if estimate.repeated:
-        for name, text in (
-            ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
-            ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
-            ("exact mean", exact),
-            ("verdict", estimate.verdict),
-        ):
-            print(f"{name:<15} {text}")
+        print_rows(
+            (
+                ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
+                ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
+                ("exact mean", exact),
+                ("verdict", estimate.verdict),
+            )
+        )
         return
     quantiles = dict(estimate.log_quantiles)
     error = f"{100 * estimate.relative_stderr:.2g} %" + ("" if estimate.trusted else ", not to be trusted: see verdict")
@@ -144,8 +145,7 @@ def sample(
         ("tail index", tail),
         ("verdict", estimate.verdict),
     ]
-    for name, text in rows:
-        print(f"{name:<15} {text}")
+    print_rows(rows)
     if model is Model.LRU and method is MethodName.KRYLOV:
         print("\nEnergy given one input direction reused at every step; its mean is the same.")
         print("For ||h(t)||^2/n itself: --method dense")

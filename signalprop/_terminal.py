@@ -6,7 +6,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,12 @@ def show(log_value: float) -> str:
     if mantissa >= 10.0:
         mantissa, exponent = mantissa / 10.0, exponent + 1
     return f"{mantissa:.4f}e{exponent} (e^{log_value:.4g})"
+
+
+def print_rows(rows: Iterable[tuple[str, str]], width: int = 100) -> None:
+    """Print names and texts in two columns; a text longer than the page goes on below itself."""
+    for name, text in rows:
+        print(textwrap.fill(f"{name:<15} {text}", width, subsequent_indent=16 * " ", break_long_words=False))
 
 
 def running_text(estimate: Estimate) -> str:

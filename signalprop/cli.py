@@ -192,12 +192,13 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="Ten times the draws, and in a checkout the figures of trainings.")
     ] = False,
+    only: Annotated[str | None, typer.Option("--only", metavar="NAME", help="Draw this one figure.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Redraw every figure.
 
-    Writes each as PNG and SVG, its numbers as CSV and their origin as JSON.
+    Writes each as PNG and SVG, its numbers as CSV and their origin as JSON, and an index page.
     """
     with _sentences():
         if quick and full:
@@ -208,13 +209,13 @@ def reproduce(
 
         whole_number(seed, "seed", 0)
         quality = "quick" if quick else "full" if full else "default"
-        names = figures_of(quality)
+        names = figures_of(quality, only)
         with bar("drawing") as report:
 
             def progress(name: str, share: float) -> None:
                 report((names.index(name) + share) / len(names), f"drawing {name}")
 
-            paths = write(directory, quality, seed=seed, progress=progress)
+            paths = write(directory, quality, seed=seed, only=only, progress=progress)
     if as_json:
         print_json({"quality": quality, "figures": [str(path) for path in paths]})
         return

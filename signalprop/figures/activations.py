@@ -113,7 +113,7 @@ def data(
 
 def draw(frame: pd.DataFrame) -> Figure:
     """One panel an activation; tied (recurrent) against untied (feed-forward), energy on a log scale."""
-    figure, panels = plt.subplots(1, len(LAYERS), figsize=(12.2, 4.3), sharey=True)
+    figure, panels = plt.subplots(1, len(LAYERS), figsize=(8.6, 4.6), sharey=True)
     widths = sorted(frame["n"].unique())
     for axes, (activation, title, _) in zip(panels, LAYERS, strict=True):
         rows = frame[frame["activation"] == activation]
@@ -145,7 +145,7 @@ def draw(frame: pd.DataFrame) -> Figure:
         Line2D([], [], color=grey, label="exact mean (where known)"),
         Line2D([], [], color=grey, linewidth=0.9, linestyle=(0, (1, 1.5)), label="median draw"),
     ]
-    figure.legend(handles=entries, loc="outside right center")
+    figure.legend(handles=entries, loc="outside lower center", ncols=3)
     return figure
 
 

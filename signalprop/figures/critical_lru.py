@@ -27,7 +27,7 @@ def data(*, seed: int = 0, progress: Callable[[float], None] | None = None, **si
 
 def draw(frame: pd.DataFrame) -> Figure:
     """Two panels, complex | real, energy on a log scale; the infinite-width line t + 1 becomes c."""
-    figure, panels = plt.subplots(1, 2, figsize=(10.6, 4.6), sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(7.6, 5.2), sharey=True)
     for axes, field in zip(panels, ("complex", "real"), strict=True):
         rows = frame[frame["field"] == field]
         draw_panel(axes, rows, two_term=field == "real")
@@ -49,5 +49,5 @@ def draw(frame: pd.DataFrame) -> Figure:
     panels[0].set_ylim(bottom=2e-2)
     widths = sorted(frame["n"].unique())
     entries = legend_entries(widths, limit=r"limit $\int_0^c (2/x^2)\sinh(x^2/2)\,dx$", two_term=True)
-    figure.legend(handles=entries, loc="outside right center")
+    figure.legend(handles=entries, loc="outside lower center", ncols=3)
     return figure

@@ -27,7 +27,7 @@ def data(*, seed: int = 0, progress: Callable[[float], None] | None = None, **si
 
 def draw(frame: pd.DataFrame) -> Figure:
     """Two panels, complex | real, energy on a log scale."""
-    figure, panels = plt.subplots(1, 2, figsize=(10.6, 4.6), sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(7.6, 5.2), sharey=True)
     for axes, field in zip(panels, ("complex", "real"), strict=True):
         draw_panel(axes, frame[frame["field"] == field], two_term=field == "real")
         axes.axhline(1.0, color="0.6", linewidth=0.8)
@@ -46,5 +46,5 @@ def draw(frame: pd.DataFrame) -> Figure:
     )
     widths = sorted(frame["n"].unique())
     entries = legend_entries(widths, limit=r"limit $(2/c^2)\,\sinh(c^2/2)$", two_term=True)
-    figure.legend(handles=entries, loc="outside right center")
+    figure.legend(handles=entries, loc="outside lower center", ncols=3)
     return figure

@@ -28,7 +28,14 @@ COLUMNS = {
 WIDTHS = (10**2, 10**4, 10**6)
 ROWS = (("complex", "lru", 10**6), ("real", "rnn", 10**4))
 SPAN = 4.0  # laws further off than a factor 4 leave the picture
-STYLES = {"critical limit": (0, (5, 1.5)), "second order": (0, (1, 1)), "two-term law": (0, (4, 1, 1, 1))}
+STYLES = {
+    "critical limit": (0, (5, 1.5)),
+    "second order": (0, (1, 1)),
+    "two-term law": (0, (4, 1, 1, 1)),
+    "linear": (0, (9, 2)),
+    "superlinear": (0, (3, 1)),
+    "dominant term": (0, (7, 1, 1, 1, 1, 1)),
+}
 
 
 def data(*, points: int, seed: int = 0, progress: Callable[[float], None] | None = None) -> pd.DataFrame:
@@ -55,7 +62,7 @@ def data(*, points: int, seed: int = 0, progress: Callable[[float], None] | None
 
 def draw(frame: pd.DataFrame) -> Figure:
     """Rows: complex (S), real (Q); columns: widths. A law holds where its curve runs along one."""
-    figure, panels = plt.subplots(len(ROWS), len(WIDTHS), figsize=(12.4, 6.6), sharey=True)
+    figure, panels = plt.subplots(len(ROWS), len(WIDTHS), figsize=(8.6, 7.0), sharey=True)
     for row, (field, quantity, _) in enumerate(ROWS):
         for column, n in enumerate(WIDTHS):
             axes = panels[row, column]
@@ -89,5 +96,5 @@ def draw(frame: pd.DataFrame) -> Figure:
         for name in names
     ]
     entries.append(Patch(color="0.8", linewidth=0, label="within 1 %"))
-    figure.legend(handles=entries, loc="outside right center")
+    figure.legend(handles=entries, loc="outside lower center", ncols=4)
     return figure

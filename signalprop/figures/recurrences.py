@@ -104,7 +104,7 @@ def data(
 
 def draw(frame: pd.DataFrame) -> Figure:
     """Two panels over the same axis of t, both on log scales."""
-    figure, panels = plt.subplots(1, 2, figsize=(11.2, 4.9), sharex=True)
+    figure, panels = plt.subplots(1, 2, figsize=(8.6, 5.2), sharex=True)
     for axes, exact, mean, error in (
         (panels[0], "energy", "sampled", "sampled_stderr"),
         (panels[1], "left", "left_sampled", "left_stderr"),
@@ -125,7 +125,7 @@ def draw(frame: pd.DataFrame) -> Figure:
         "S4 and S4D-Lin with dt = 0.01, S5 with dt in 0.001 .. 0.1",
         fontsize=10,
     )
-    figure.legend(handles=_legend(int(frame["samples"].iloc[0])), loc="outside lower center", ncols=5)
+    figure.legend(handles=_legend(int(frame["samples"].iloc[0])), loc="outside lower center", ncols=4)
     return figure
 
 

@@ -102,7 +102,7 @@ def data(*, widths: int, steps: int, seed: int = 0, progress: Callable[[float], 
 
 def draw(frame: pd.DataFrame) -> Figure:
     """Two rows (Q, S), two columns (complex, real), coloured by law."""
-    figure, panels = plt.subplots(2, 2, figsize=(11.2, 8.2), sharex=True, sharey=True)
+    figure, panels = plt.subplots(2, 2, figsize=(7.6, 8.4), sharex=True, sharey=True)
     names = [name for name in COLOURS if name in set(frame["law"])]
     for row, (quantity, title) in enumerate((("rnn", "Q, h ← W h"), ("lru", "S, h ← W h + x"))):
         for column, field in enumerate(("complex", "real")):
@@ -115,7 +115,7 @@ def draw(frame: pd.DataFrame) -> Figure:
                 axes.set_ylabel("steps t")
     entries = [Patch(facecolor=COLOURS[name], edgecolor="0.6", linewidth=0.5, label=LEGEND[name]) for name in names]
     entries.append(Patch(facecolor="white", edgecolor="0.7", hatch="////", linewidth=0.5, label="not computed"))
-    figure.legend(handles=entries, loc="outside right center", title="simplest law within 1 %", alignment="left")
+    figure.legend(handles=entries, loc="outside lower center", title="simplest law within 1 %", ncols=3)
     return figure
 
 

@@ -14,6 +14,7 @@ import matplotlib
 
 from signalprop._provenance import provenance
 from signalprop.fields import one_of
+from signalprop.figures.gallery import index
 
 FIGURES = ("critical_rnn", "critical_lru", "activations", "regime_map", "law_errors", "scale_512", "recurrences")
 FULL_FIGURES = ("training", "stability")
@@ -25,9 +26,10 @@ def reproduce(
     quality: str = "default",
     *,
     seed: int = 0,
+    only: str | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> list[Path]:
-    """Compute and write all figures; returns the paths of the PNG files.
+    """Compute and write all figures, and an index page ``README.md``; returns the paths of the PNG files.
 
     Parameters
     ----------
@@ -38,20 +40,22 @@ def reproduce(
         figures of trainings where the results they are drawn from are there: in a checkout, not in an installed package.
     seed
         Root seed of all draws.
+    only
+        Name of the one figure to draw.
     progress
         Called as ``progress(figure, share)`` with the share of that figure that is done.
 
     Raises
     ------
     ValueError
-        An unknown quality.
+        An unknown quality, or an unknown figure.
     """
-    one_of(quality, QUALITIES, "quality")
+    names = figures_of(quality, only)
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
     written = []
     with _drawing():
-        for name in figures_of(quality):
+        for name in names:
             module = import_module(f"signalprop.figures.{name}")
             size = module.SIZES[quality]
 
@@ -78,16 +82,20 @@ def reproduce(
             (target / f"{name}.json").write_text(json.dumps(about, indent=2) + "\n")
             written.append(target / f"{name}.png")
             report(1.0)
+    (target / "README.md").write_text(index(target, quality == "full"))
     return written
 
 
-def figures_of(quality: str) -> tuple[str, ...]:
-    """Names of the figures that a quality draws, in order."""
-    if one_of(quality, QUALITIES, "quality") != "full":
-        return FIGURES
-    return FIGURES + tuple(
-        name for name in FULL_FIGURES if import_module(f"signalprop.figures.{name}").RESULTS.exists()
-    )
+def figures_of(quality: str, only: str | None = None) -> tuple[str, ...]:
+    """Names of the figures that a quality draws, in order, or the one of them that is asked for."""
+    names: tuple[str, ...] = FIGURES
+    if one_of(quality, QUALITIES, "quality") == "full":
+        names += tuple(name for name in FULL_FIGURES if import_module(f"signalprop.figures.{name}").RESULTS.exists())
+    if only is None:
+        return names
+    if only in FULL_FIGURES and quality != "full":
+        raise ValueError(f"the figure {only!r} is drawn with quality='full' (--full) only.")
+    return (one_of(only, names, "only"),)
 
 
 @contextmanager

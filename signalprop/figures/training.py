@@ -153,7 +153,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     horizons = sorted(frame["horizon"].unique())
     complete = [n for n, rows in frame.groupby("n") if rows["horizon"].nunique() == len(horizons)]
     n = max(complete)
-    figure, panels = plt.subplots(2, len(TITLES), figsize=(12.2, 6.6), sharex=True, sharey="row")
+    figure, panels = plt.subplots(2, len(TITLES), figsize=(9.2, 7.2), sharex=True, sharey="row")
     for (above, below), (task, title) in zip(panels.T, TITLES.items(), strict=True):
         rows = frame[(frame["task"] == task) & (frame["n"] == n)]
         above.set_title(title)
@@ -189,7 +189,7 @@ def draw(frame: pd.DataFrame) -> Figure:
         Line2D([], [], linestyle="", label=f"above: mean of {seeds} seeds\nwith its 95 % t interval"),
         Line2D([], [], linestyle="", label="below: median and range\nof the seeds, first step"),
     ]
-    figure.legend(handles=entries, loc="outside right center", title="initial W")
+    figure.legend(handles=entries, loc="outside lower center", title="initial W", ncols=4)
     return figure
 
 

@@ -31,10 +31,10 @@ class Propagation:
     n, horizon, field
         Size, number of steps, real or complex.
     scale
-        Measured g: sqrt(n mean |w_ij|^2), 1 for Glorot.
+        Measured g: ``sqrt(n mean |w_ij|^2)``, 1 for Glorot.
     log_signal, log_gradient
-        Natural logs of ||W^k x||^2/||x||^2 and of ||(W*)^k x||^2/||x||^2 for random directions x, shape (directions, horizon+1).
-        -inf once nothing is left.
+        Natural logs of ``||W^k x||^2/||x||^2`` and of ``||(W*)^k x||^2/||x||^2`` for random directions x, shape
+        (directions, horizon+1). -inf once nothing is left.
     """
 
     n: int

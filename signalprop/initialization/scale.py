@@ -202,7 +202,7 @@ def safe_scale(
           given, from that many draws of the width-free sampler: minutes where T and n are both in the thousands.
         - ``"bounded"``: the largest g with max_k E(k; g) <= 1 + tolerance: bounds the average over draws, which far past
           sqrt(n) steps is carried by draws nobody will see.
-        - ``"minimax"``: the g that minimises max_k |log E(k; g)|.
+        - ``"minimax"``: the g that minimises ``max_k |log E(k; g)|``.
         - ``"edge"``: one over the `quantile`-quantile of the spectral radius of W (the proposal of Bar et al.,
           arXiv:2505.19827): by Kostlan's product for complex and quaternion weights, from the shipped table for real ones up to
           n = 12288 (quantiles from 0.01 to 0.99), see `signalprop.initialization.spectral_edge`.

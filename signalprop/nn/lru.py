@@ -17,7 +17,7 @@ __all__ = ["LRU"]
 class LRU(PlaneRecurrence):
     r"""The diagonal linear recurrent unit of Orvieto et al.: x_t = lambda x_{t-1} + gamma (B u_t), y_t = Re(C x_t) + D u_t.
 
-    lambda_i = exp(-exp(nu_i) + i exp(theta_i)), one complex number per state. At the start |lambda|^2 is uniform in
+    lambda_i = exp(-exp(nu_i) + i exp(theta_i)), one complex number per state. At the start ``|lambda|^2`` is uniform in
     [r_min^2, r_max^2] and the phase in [0, max_phase]; E|b_ij|^2 = 1/d_model; C has parts of variance 1/d_state, D is standard
     normal. (`signalprop.lru_energy` is about another recurrence of this name, with one dense random matrix.)
 
@@ -28,11 +28,11 @@ class LRU(PlaneRecurrence):
     d_state
         Number of complex numbers in the state.
     r_min, r_max
-        Bounds of |lambda| at the start, 0 <= r_min <= r_max <= 1.
+        Bounds of ``|lambda|`` at the start, 0 <= r_min <= r_max <= 1.
     max_phase
         Largest phase at the start, 0 < max_phase <= 2 pi.
     normalizer
-        ``"recomputed"``: gamma_i = sqrt(1 - |lambda_i|^2) of the weights of the moment, differentiated like them.
+        ``"recomputed"``: ``gamma_i = sqrt(1 - |lambda_i|^2)`` of the weights of the moment, differentiated like them.
         ``"learned"``: that value at the start, then a parameter of its own, ``gamma_log`` (the authors' code).
     **options
         ``feedthrough``, ``check_finite``, ``device``, ``dtype`` of `Recurrence`.
@@ -44,8 +44,8 @@ class LRU(PlaneRecurrence):
 
     Notes
     -----
-    For white inputs of unit variance E||x_t||^2 = sum_i gamma_i^2 (B B*)_ii (1 - |lambda_i|^{2t})/(1 - |lambda_i|^2). (P)
-    The phase exp(theta) is not held below 2 pi in training. 1 - |lambda|^2 is computed as -expm1(-2 exp(nu)), without
+    For white inputs of unit variance ``E||x_t||^2 = sum_i gamma_i^2 (B B*)_ii (1 - |lambda_i|^{2t})/(1 - |lambda_i|^2)``. (P)
+    The phase exp(theta) is not held below 2 pi in training. ``1 - |lambda|^2`` is computed as -expm1(-2 exp(nu)), without
     cancellation. arXiv:2303.06349.
 
     Examples

@@ -16,7 +16,7 @@ def parameter_groups(
 ) -> list[dict[str, Any]]:
     """Two groups of parameters for an optimiser of `torch.optim`: the dynamics of all recurrences, and the rest.
 
-    Weight decay would pull nu, theta, g and M of `LRU` and `RotRNN` to zero, that is |lambda| to 1/e: there is none on them.
+    Weight decay would pull nu, theta, g and M of `LRU` and `RotRNN` to zero, that is ``|lambda|`` to 1/e: there is none on them.
 
     Parameters
     ----------

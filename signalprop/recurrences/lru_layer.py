@@ -156,7 +156,7 @@ def lru(
     r_min, r_max
         0 <= r_min <= r_max <= 1.
     normalized
-        Rows of B times sqrt(1 - |lambda|^2), as initialised; False leaves it out.
+        Rows of B times ``sqrt(1 - |lambda|^2)``, as initialised; False leaves it out.
     first_step
         Each unit starts at its stationary energy.
     output_size

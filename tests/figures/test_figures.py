@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from signalprop import energy
-from signalprop.figures import activations, critical_lru, critical_rnn, recurrences
+from signalprop.figures import activations, critical_lru, critical_rnn, gallery, recurrences
 from signalprop.figures.critical_path import draw_means
-from signalprop.figures.reproduce import FIGURES, reproduce
+from signalprop.figures.reproduce import FIGURES, FULL_FIGURES, reproduce
 from tests.gaussian import z_bound
 
 
@@ -129,6 +129,28 @@ def test_other_recurrences_are_exact_and_agree_with_their_draws(written):
     import matplotlib.pyplot as plt
 
     plt.close(figure)
+
+
+def test_index_page_shows_every_figure(written):
+    directory, _, _ = written
+    page = (directory / "README.md").read_text()
+    for name in FIGURES:
+        assert f"]({name}.png)" in page
+        assert f"reproduce --only {name}`" in page
+    assert set(gallery.CAPTIONS) == {*FIGURES, *FULL_FIGURES}
+    assert "training" not in page.split("## ")[1]
+
+
+def test_one_figure_alone(tmp_path):
+    assert [path.name for path in reproduce(tmp_path, "quick", only="law_errors")] == ["law_errors.png"]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "README.md",
+        *(f"law_errors.{e}" for e in ("png", "svg", "csv", "json")),
+    }
+    with pytest.raises(ValueError, match=r"only must be one of 'critical_rnn'.* got 'best'"):
+        reproduce(tmp_path, "quick", only="best")
+    with pytest.raises(ValueError, match="'training' is drawn with quality='full'"):
+        reproduce(tmp_path, "quick", only="training")
 
 
 def test_unknown_quality(tmp_path):
