@@ -1,50 +1,22 @@
 """``python -m benchmarks.initialization [--quick | --full] [--output CSV] [--table]``: train, resume, print the table."""
 
-import argparse
 import sys
-from pathlib import Path
 
 from benchmarks.initialization.design import DESIGNS, run
 from benchmarks.initialization.results import Results
 from benchmarks.initialization.table import markdown
 from benchmarks.initialization.training import prepare
-
-HERE = Path(__file__).parent
-OUTPUTS = {
-    "quick": HERE.parents[1] / "build" / "initialization-quick.csv",
-    "default": HERE / "results.csv",
-    "full": HERE / "results.csv",
-}
+from benchmarks.trainings import command
 
 
 def main() -> int:
     """Run the trainings that the file of results lacks and print its table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.initialization", description=__doc__)
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="a look: width 32, two seeds, under a minute")
-    size.add_argument("--full", action="store_true", help="width 256 at every horizon and 20 seeds, hours")
-    parser.add_argument("--output", type=Path, help="CSV of results; a JSON with their origin is written beside it")
-    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
-    arguments = parser.parse_args()
-    mode = "quick" if arguments.quick else "full" if arguments.full else "default"
     prepare()
-    try:
-        results = Results(arguments.output or OUTPUTS[mode])
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
-    if not arguments.table:
-        results.write_origin(f"{mode}, unfinished")
-        made = run(DESIGNS[mode], results, _progress)
-        results.write_origin(mode)
-        print(f"\n{made} trainings made, {len(results.done)} in {results.path}", file=sys.stderr)
-    print(markdown(results.frame()))
-    return 0
-
-
-def _progress(done: int, total: int, cell: object) -> None:
-    if done % 10 == 0 or done == total:
-        print(f"{done}/{total} {cell}", file=sys.stderr, flush=True)
+    return command(
+        "initialization", __doc__, "a look: width 32, two seeds, under a minute",
+        "width 256 at every horizon and 20 seeds, hours",
+        designs=DESIGNS, open_results=Results, run=run, markdown=markdown, every=10,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def edges(n: int, field: Field) -> Floats:
     return np.array([log_radius_quantile(n, field, 1.0 - level) for level in LEVELS])
 
 
-def log_edge(n: int, field: Field, probability: float) -> float:
+def tabled_log_edge(n: int, field: Field, probability: float) -> float:
     """Log of the `probability`-quantile of the spectral radius of W from the slope of z at the end of the rows around n.
 
     For n <= 12288 where they reach the regime of the spectral radius, and 0.01 <= probability <= 0.99.

@@ -303,7 +303,7 @@ def log_edge(n: int, field: Field, probability: float) -> float:
             f"criterion='edge' for real weights knows quantiles from {one_draw_table.LEVELS[0]} to {one_draw_table.LEVELS[-1]}, "
             f"got {probability!r}."
         )
-    return one_draw_table.log_edge(n, field, probability)
+    return one_draw_table.tabled_log_edge(n, field, probability)
 
 
 def check_quantile(quantile: float) -> None:

@@ -7,15 +7,16 @@ white or AR(1): E u_t u_s^T = rho^|t-s| R. With ``first`` given, the first step 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from signalprop._checks import whole_number
+from signalprop.recurrences.decay import decay, one_thread_if_small
 from signalprop.recurrences.operators import Array, Dense, Diagonal, Rotations, as_operator, finite_array
 from signalprop.recurrences.power_sums import (
+    BLOCK,
     Floats,
     energy_increments,
     geometric_sum,
@@ -25,7 +26,6 @@ from signalprop.recurrences.power_sums import (
 from signalprop.recurrences.sampled import SampledEnergies
 
 MAX_HORIZON = 10**7
-_BLOCK = 1 << 20  # numbers in one block of (time, mode)
 
 
 class LinearRecurrence:
@@ -123,7 +123,7 @@ class LinearRecurrence:
         steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
         rho = checked_correlation(correlation)
         root = self._root(covariance)
-        with np.errstate(over="ignore", invalid="ignore"), _one_thread(self.state_size):
+        with np.errstate(over="ignore", invalid="ignore"), one_thread_if_small(self.state_size):
             dense = isinstance(self.A, Dense)
             path = self._dense_path(steps, rho, root) if dense else self._modal_path(steps, rho, root)
         bad = np.flatnonzero(~np.isfinite(path).all(axis=1))
@@ -177,7 +177,7 @@ class LinearRecurrence:
 
         `source` is M, (N, m): B for what is left of an input, the identity (None) for an isotropic state.
         """
-        return _decay(self.A, self._weights(source, "source"), whole_number(horizon, "horizon", 0, MAX_HORIZON))
+        return decay(self.A, self._weights(source, "source"), whole_number(horizon, "horizon", 0, MAX_HORIZON))
 
     def gradient_energy(self, horizon: int, readout: ArrayLike | None = None) -> Floats:
         r"""``E||(A*)^k C* v||^2 / E||C* v||^2`` for k = 0 .. horizon: what is left of a gradient k steps back.
@@ -187,7 +187,7 @@ class LinearRecurrence:
         """
         matrix = None if readout is None else np.conj(np.swapaxes(finite_array(readout, "readout", 2), 0, 1))
         steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        return _decay(self.A.adjoint(), self._weights(matrix, "the transposed readout"), steps)
+        return decay(self.A.adjoint(), self._weights(matrix, "the transposed readout"), steps)
 
     def energy_variance(self, horizon: int, *, covariance: ArrayLike | None = None, correlation: float = 0.0) -> Floats:
         r"""Exact variance of ``||x_t||^2`` over Gaussian inputs, t = 0 .. horizon.
@@ -199,14 +199,14 @@ class LinearRecurrence:
         rotations, O(N^3) for a dense one. The traces of P_t give `energy` by a route that shares nothing with it.
         """
         steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        with _one_thread(self.state_size):
+        with one_thread_if_small(self.state_size):
             pairs = self._covariances(steps, covariance, correlation)
             return np.array([(abs(P) ** 2).sum() + (abs(K) ** 2).sum() for P, K in pairs])
 
     def covariance_path(self, horizon: int, *, covariance: ArrayLike | None = None, correlation: float = 0.0) -> Floats:
         """``E||x_t||^2`` as the trace of the recursion of covariances, the definition that `energy` is tested against."""
         steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        with _one_thread(self.state_size):
+        with one_thread_if_small(self.state_size):
             return np.array([np.trace(P).real for P, _ in self._covariances(steps, covariance, correlation)])
 
     def run(self, inputs: ArrayLike) -> Array:
@@ -255,7 +255,7 @@ class LinearRecurrence:
         energies = np.zeros((count, steps + 1, self.heads))
         state = np.zeros((self.state_size, count))
         noise = np.zeros((self.input_size, count))
-        with _one_thread(self.state_size):
+        with one_thread_if_small(self.state_size):
             for step in range(steps):
                 fresh = rng.standard_normal((self.input_size, count))
                 noise = fresh if step == 0 or rho == 0.0 else rho * noise + math.sqrt((1.0 - rho) * (1.0 + rho)) * fresh
@@ -322,7 +322,7 @@ class LinearRecurrence:
         log_modulus, phase = modes.log_modulus, modes.phase
         total = np.zeros((steps + 1, self.heads))
         summed = np.zeros(self.heads)  # energy of inputs 2 .. k+1 at the start of the block
-        size = max(1, _BLOCK // len(power))
+        size = max(1, BLOCK // len(power))
         for low in range(0, steps, size):
             k = np.arange(low, min(low + size, steps), dtype=np.float64)[:, None]  # step k + 1
             first = first_power * np.exp(2.0 * k * log_modulus)
@@ -342,7 +342,7 @@ class LinearRecurrence:
         return np.asarray(by_mode.reshape(len(by_mode), self.heads, -1).sum(axis=2))
 
     def _weights(self, matrix: ArrayLike | None, name: str) -> Array:
-        """What `_decay` starts from: a matrix for a dense A, weights of the modes otherwise."""
+        """What `decay` starts from: a matrix for a dense A, weights of the modes otherwise."""
         if matrix is None:
             return np.eye(self.state_size) if isinstance(self.A, Dense) else self.A.multiplicity
         columns = finite_array(matrix, name, 2)
@@ -374,16 +374,6 @@ class LinearRecurrence:
             yield P, K
 
 
-def _one_thread(size: int) -> AbstractContextManager[Any]:
-    """One BLAS thread while matrices are small: handing out such products costs more than the products."""
-    if size > 256:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
-    return limits
-
-
 def checked_correlation(correlation: Any) -> float:
     """`correlation` as a float strictly between -1 and 1.
 
@@ -396,27 +386,3 @@ def checked_correlation(correlation: Any) -> float:
     if not -1.0 < rho < 1.0:
         raise ValueError(f"correlation must lie strictly between -1 and 1, got {correlation}.")
     return rho if abs(rho) > 1e-100 else 0.0  # below, no digit of an energy changes, and ratios would overflow
-
-
-def _decay(A: Dense | Diagonal | Rotations, start: Array, steps: int) -> Floats:
-    """Energy of the columns of `start` under powers of A (dense), or of mode weights under those of the moduli."""
-    path: Floats
-    if isinstance(A, Dense):
-        path = np.empty(steps + 1)
-        state = start
-        with np.errstate(over="ignore", invalid="ignore"):
-            for step in range(steps + 1):
-                path[step] = np.sum(np.abs(state) ** 2)
-                state = A.apply(state)
-    else:
-        rate, size = 2.0 * A.modes.log_modulus, max(1, _BLOCK // len(start))
-        blocks = [np.arange(low, min(low + size, steps + 1))[:, None] for low in range(0, steps + 1, size)]
-        with np.errstate(over="ignore"):
-            path = np.concatenate([np.exp(k * rate) @ start for k in blocks])
-    if path[0] == 0.0:
-        raise ValueError("the starting vectors are all zero, so their share that is left has no meaning.")
-    if not np.isfinite(path).all():
-        raise OverflowError(
-            f"the energy leaves float64 at step {np.flatnonzero(~np.isfinite(path))[0]}; shorten the horizon."
-        )
-    return np.asarray(path / path[0])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+BLOCK = 1 << 20  # numbers in one block of (time, mode)
 LOG_ZERO = -1.0e4  # log-modulus of lambda = 0: its exponential is exactly 0 in float64, times 0 it is still 0
 
 

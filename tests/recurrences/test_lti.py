@@ -163,11 +163,12 @@ def test_a_far_power_costs_no_product():
 
 
 def test_blocks_of_a_long_path_join(monkeypatch):
-    from signalprop.recurrences import lti
+    from signalprop.recurrences import decay, lti
 
     rec = build("diagonal", 4, first=True)
     whole = [rec.energy(100, correlation=r) for r in (0.0, 0.8)] + [rec.forward_energy(100, rec.B)]
-    monkeypatch.setattr(lti, "_BLOCK", 6 * 7)
+    for module in (lti, decay):
+        monkeypatch.setattr(module, "BLOCK", 6 * 7)
     parts = [rec.energy(100, correlation=r) for r in (0.0, 0.8)] + [rec.forward_energy(100, rec.B)]
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13)

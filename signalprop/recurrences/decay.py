@@ -1,0 +1,45 @@
+"""What is left of a state after k steps, and the thread limit that products of small matrices want."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from signalprop.recurrences.operators import Array, Dense, Diagonal, Rotations
+from signalprop.recurrences.power_sums import BLOCK, Floats
+
+
+def decay(A: Dense | Diagonal | Rotations, start: Array, steps: int) -> Floats:
+    """Energy of the columns of `start` under powers of A (dense), or of mode weights under those of the moduli."""
+    path: Floats
+    if isinstance(A, Dense):
+        path = np.empty(steps + 1)
+        state = start
+        with np.errstate(over="ignore", invalid="ignore"):
+            for step in range(steps + 1):
+                path[step] = np.sum(np.abs(state) ** 2)
+                state = A.apply(state)
+    else:
+        rate, size = 2.0 * A.modes.log_modulus, max(1, BLOCK // len(start))
+        blocks = [np.arange(low, min(low + size, steps + 1))[:, None] for low in range(0, steps + 1, size)]
+        with np.errstate(over="ignore"):
+            path = np.concatenate([np.exp(k * rate) @ start for k in blocks])
+    if path[0] == 0.0:
+        raise ValueError("the starting vectors are all zero, so their share that is left has no meaning.")
+    if not np.isfinite(path).all():
+        raise OverflowError(
+            f"the energy leaves float64 at step {np.flatnonzero(~np.isfinite(path))[0]}; shorten the horizon."
+        )
+    return np.asarray(path / path[0])
+
+
+def one_thread_if_small(size: int) -> AbstractContextManager[Any]:
+    """One BLAS thread while matrices are small: handing out such products costs more than the products."""
+    if size > 256:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
