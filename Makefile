@@ -7,12 +7,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-slow lint docs bench clean
+.PHONY: help reproduce test test-slow test-browser lint docs bench clean
 
 help:
 	@echo "make reproduce   check every formula and redraw the figures (into figures/)"
 	@echo "make test        ruff, mypy, the tests, and the documentation"
 	@echo "make test-slow   the tests that take minutes"
+	@echo "make test-browser  the explorer of the documentation, in Chromium"
 	@echo "make lint        ruff and mypy only"
 	@echo "make docs        the documentation, into docs/_build/html"
 	@echo "make bench       side-by-side timings, ratios from one run"
@@ -46,7 +47,7 @@ lint: $(VENV)/installed-test
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not browser"
 	$(MAKE) docs
 
 # Warnings are errors; cells that fail are errors; so is a link inside the site that leads nowhere.
@@ -56,6 +57,17 @@ docs: $(VENV)/installed-test
 
 test-slow: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
+
+$(VENV)/installed-browser: $(VENV)/installed-test
+	$(PIP) install --constraint constraints.txt --editable ".[browser]"
+	@touch $@
+
+test-browser: $(VENV)/installed-browser
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+		{ apt-get update --quiet && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
+		{ echo "the browser tests need chromium and chromedriver, and apt-get could not install them here;" \
+			"on Debian: sudo apt-get install chromium chromium-driver"; exit 2; }
+	$(BIN)/python -m pytest -rP -m browser tests/browser
 
 bench: $(VENV)/installed-test
 	$(PIP) install --constraint constraints.txt --editable ".[bench]"

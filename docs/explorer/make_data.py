@@ -1,0 +1,85 @@
+"""The data of the explorer: ``python docs/explorer/make_data.py`` writes ``data.js`` beside the page.
+
+It holds the shipped quantiles of one draw (`signalprop.initialization.one_draw_table`, linear recurrence) and the nodes of the
+quadrature of `spectral_edge`, as one global of plain JavaScript, so that the page works from file:// too. It is written when the
+documentation is built rather than committed: half a megabyte that could only repeat or contradict ``one_draw.npz``.
+"""
+
+import base64
+import json
+import shutil
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signalprop import __version__
+from signalprop.fields import Field
+from signalprop.initialization import one_draw_table
+
+HERE = Path(__file__).parent
+PAGE = ("*.html", "*.css", "*.js")
+
+
+def assemble(target: Path) -> Path:
+    """The whole page with its data in the folder `target`; returns its index.html."""
+    target.mkdir(parents=True, exist_ok=True)
+    for path in (path for pattern in PAGE for path in HERE.glob(pattern)):
+        shutil.copy(path, target)
+    write_data(target / "data.js")
+    return target / "index.html"
+
+
+def write_data(path: Path = HERE / "data.js") -> None:
+    """Write the data as a script."""
+    text = json.dumps(data(), separators=(",", ":"))
+    path.write_text(f'"use strict";\n/* Written by docs/explorer/make_data.py. */\nconst TABLE = {text};\n')
+
+
+def data() -> dict[str, Any]:
+    """What the page knows of the package."""
+    gauss = np.polynomial.legendre.leggauss(80)  # as in spectral_edge
+    return {
+        "version": __version__,
+        "levels": one_draw_table.LEVELS,
+        "scores": [NormalDist().inv_cdf(level) for level in one_draw_table.LEVELS],
+        "at_default": one_draw_table.AT_DEFAULT,
+        "bound": one_draw_table.BOUND,
+        "dense_to": one_draw_table.DENSE_TO,
+        "horizons": one_draw_table.HORIZONS.tolist(),
+        "gauss": [part.tolist() for part in gauss],
+        "fields": {field.value: rows(field) for field in Field},
+    }
+
+
+def rows(field: Field) -> dict[str, Any]:
+    """The rows of one field, those of the driven recurrence left out."""
+    linear = one_draw_table.MODELS.index("rnn")
+    with np.load(one_draw_table.DATA, allow_pickle=False) as archive:
+        found = {name: archive[f"{field.value}_{name}"] for name in ("n", "reach", *one_draw_table.NAMES)}
+    for name in ("log_scale", "log_scale_error"):
+        found[name] = found[name][:, linear]
+    return {
+        **{name: found[name].tolist() for name in ("n", "reach")},
+        **{name: packed(found[name]) for name in one_draw_table.NAMES},
+    }
+
+
+def packed(values: NDArray[np.float32]) -> str:
+    """Base64 of the first three bytes of each number; the table was rounded so that the fourth is zero.
+
+    Raises
+    ------
+    ValueError
+        It is not.
+    """
+    parts = np.ascontiguousarray(values, dtype=">f4").view(np.uint8).reshape(-1, 4)
+    if parts[:, 3].any():
+        raise ValueError("one_draw.npz holds numbers of more than three bytes; pack all four here and in draws.js.")
+    return base64.b64encode(parts[:, 2::-1].tobytes()).decode()
+
+
+if __name__ == "__main__":
+    write_data()
