@@ -185,12 +185,12 @@
     const { horizon } = advice;
     const shift = 2 * horizon * Math.log(g);
     const energy = advice.energy(Math.log(g));
-    const named = state.g === "glorot" ? "Glorot weights (g = 1)" : state.g === "safe" ? `the safe scale, g = ${Words.short(g, 4)}` : `g = ${Words.short(g, 6)}`;
+    const named = state.g === "glorot" ? "Glorot weights (g\u00a0=\u00a01)" : state.g === "safe" ? `the safe scale, g\u00a0=\u00a0${Words.short(g, 4)}` : `g\u00a0=\u00a0${Words.short(g, 6)}`;
     put("caption", `Energy (squared length) of the signal, relative to its start, with ${named}`);
     put("ends-caption", `At step ${horizon}, with ${named}`);
     for (const key of ["low", "median", "high"]) put(key, Words.inTens(energy[key]), energy[key]);
     const mean = advice.logMean === null ? null : advice.logMean + shift;
-    put("mean", mean === null ? "not computed" : Words.inTens(mean), mean);
+    put("mean", mean === null ? "not known" : Words.inTens(mean), mean);
     put("infinite", Words.inTens(shift), shift);
     put("exploding", Words.percent(advice, g), advice.exploding(g)[0]);
   }

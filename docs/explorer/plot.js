@@ -10,7 +10,13 @@ const Plot = (() => {
   function node(name, attributes, text = "") {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    text.split(/\^(−?\d+)/).forEach((part, i) => made.append(i % 2 ? node("tspan", { class: "raised", dy: -5 }, part) : part));
+    if (!text.includes("^")) {
+      made.textContent = text;
+      return made;
+    }
+    text.split(/\^(−?\d+)/).forEach((part, i) => {
+      made.append(i % 2 ? node("tspan", { class: "raised", dy: -5 }, part) : node("tspan", { dy: i ? 5 : 0 }, part));
+    });
     return made;
   }
 
@@ -51,7 +57,7 @@ const Plot = (() => {
     const yTicks = ticks(low, high, 6);
     const label = (exponent) => (Math.abs(exponent) <= 2 ? String(Number((10 ** exponent).toPrecision(1))) : Words.power(exponent));
     const left = 16 + 6.2 * Math.max(3, ...yTicks.map((tick) => label(tick).length));
-    const box = { left, right: width - 10, top: 24, bottom: HEIGHT - 44 };
+    const box = { left, right: width - 10, top: 42, bottom: HEIGHT - 44 };
     const x = (step) => box.left + ((box.right - box.left) * step) / (horizon * BEYOND);
     const y = (value) => box.bottom - ((box.bottom - box.top) * (value - low)) / (high - low);
     const curve = (name) =>
@@ -66,14 +72,14 @@ const Plot = (() => {
       node("rect", { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top }),
     );
     add("rect", { class: "corridor", x: box.left, y: y(1), width: box.right - box.left, height: y(-1) - y(1) });
-    if (y(-1) - y(1) > 60) add("text", { class: "tick", x: box.left + 8, y: y(-1) - 7 }, "grey: within a factor of ten");
     for (const tick of yTicks) {
       add("line", { class: "grid", x1: box.left, x2: box.right, y1: y(tick), y2: y(tick) });
       add("text", { class: "tick", x: box.left - 6, y: y(tick) + 4, "text-anchor": "end" }, label(tick));
     }
     for (const tick of ticks(0, horizon, width < 480 ? 4 : 7)) {
       add("line", { class: "axis", x1: x(tick), x2: x(tick), y1: box.bottom, y2: box.bottom + 5 });
-      add("text", { class: "tick", x: x(tick), y: box.bottom + 18, "text-anchor": "middle" }, Words.spaced(tick));
+      const half = 3.5 * Words.spaced(tick).length;
+      add("text", { class: "tick", x: Math.min(x(tick), width - half), y: box.bottom + 18, "text-anchor": "middle" }, Words.spaced(tick));
     }
     add("line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
     add("text", { class: "name", x: (box.left + box.right) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, "step");
@@ -89,21 +95,14 @@ const Plot = (() => {
     line("median", "median");
     add("line", { class: "horizon", x1: x(horizon), x2: x(horizon), y1: box.top, y2: box.bottom });
     add("text", { class: "name", x: x(horizon), y: 15, "text-anchor": "end" }, `horizon: step ${Words.spaced(horizon)}`);
-    note(points, high).forEach((text, row, { length }) => {
-      const out = points.findIndex((one) => one.mean > high);
-      const late = x(points[out].step) + 140 > box.right; // then left of where the curve is below the note
-      const below = points.slice(0, out).findLast((one) => y(one.mean) > box.top + 17 * length + 12) ?? points[0];
-      const at = late ? { x: x(below.step) - 8, "text-anchor": "end" } : { x: x(points[out].step) + 12 };
-      add("text", { class: "note", ...at, y: box.top + 16 + 17 * row }, text);
-    });
+    const out = points.find((one) => one.mean > high);
+    if (out) {
+      const last = points.findLast((one) => one.mean !== null);
+      const text = `↑ average: ${Words.inTens(last.mean * unit)} at step ${Words.spaced(last.step)}`;
+      const late = x(out.step) + 190 > box.right;
+      add("text", { class: "note", x: late ? box.right : x(out.step), y: box.top - 7, "text-anchor": late ? "end" : "start" }, text);
+    }
     element.replaceChildren(svg);
-  }
-
-  /** Lines of text for an average that runs off the top. */
-  function note(points, high) {
-    if (!points.some((one) => one.mean > high)) return [];
-    const last = points.findLast((one) => one.mean !== null);
-    return ["the average leaves", `the picture: ${Words.power(Math.round(last.mean))}`, `at step ${Words.spaced(last.step)}`];
   }
 
   /** A small sample of a mark, for the legend. */
