@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]
+sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions"), str(HERE / "explorer")]
 
 # What the cells start must not draw the width of a terminal or colours from the machine that builds.
 os.environ.update(COLUMNS="110", NO_COLOR="1")
 os.environ["PYTHONPATH"] = str(HERE.parent)
+
+from make_data import assemble  # noqa: E402
 
 from signalprop import __version__ as release  # noqa: E402
 
@@ -32,12 +34,14 @@ extensions = [
     "command",
 ]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
-exclude_patterns = ["_build", "explorer", "**/.ipynb_checkpoints"]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 
 html_theme = "furo"
 html_title = f"signalprop {release}"
 html_static_path = ["_static"]
 html_css_files = ["house.css"]
+assemble(HERE / "_build" / "extra" / "explorer")
+html_extra_path = ["_build/extra"]
 
 myst_enable_extensions = ["amsmath", "dollarmath", "colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 3

@@ -206,7 +206,7 @@ def _norm_preserving(advice: Advice) -> list[str]:
     return [
         "  Orthogonal W keeps the energy at exactly 1 at every step.",
         "    PyTorch   torch.nn.init.orthogonal_(rnn.weight_hh_l0)",
-        "              (GRU, LSTM: for W in rnn.weight_hh_l0.data.chunk(3 or 4): torch.nn.init.orthogonal_(W))",
+        "              (GRU: for W in rnn.weight_hh_l0.data.chunk(3): torch.nn.init.orthogonal_(W); LSTM: chunk(4))",
         f"    JAX       W = jax.nn.initializers.orthogonal()(key, ({n}, {n}))",
         *_wrap(
             "Training may pull it away from orthogonal. These PyTorch layers (import signalprop.nn) keep all moduli below one by "
