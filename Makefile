@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-slow test-browser lint docs bench clean
+.PHONY: help reproduce test test-slow test-browser lint docs notebooks bench clean
 
 help:
 	@echo "make reproduce   check every formula and redraw the figures (into figures/)"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-browser  the explorer of the documentation, in Chromium"
 	@echo "make lint        ruff and mypy only"
 	@echo "make docs        the documentation, into docs/_build/html"
+	@echo "make notebooks   execute the notebooks in place"
 	@echo "make bench       side-by-side timings, ratios from one run"
 	@echo "make clean       remove the environment and caches"
 
@@ -55,6 +56,9 @@ docs: $(VENV)/installed-test
 	$(BIN)/python -m sphinx -W --keep-going --quiet -j $(JOBS) -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
 
+notebooks: $(VENV)/installed-test
+	$(BIN)/python notebooks/run.py
+
 test-slow: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
@@ -74,5 +78,5 @@ bench: $(VENV)/installed-test
 	$(BIN)/python -m benchmarks --write build/benchmarks
 
 clean:
-	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) docs/_build docs/notebooks .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
