@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,6 +16,12 @@ os.environ["PYTHONPATH"] = str(HERE.parent)
 from make_data import assemble  # noqa: E402
 
 from signalprop import __version__ as release  # noqa: E402
+
+# The notebooks are pages. A link would do, but for their links to each other, which Sphinx follows out of docs/ through it.
+shutil.rmtree(HERE / "notebooks", ignore_errors=True)
+(HERE / "notebooks").mkdir()
+for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
+    shutil.copy2(notebook, HERE / "notebooks")
 
 project = "signalprop"
 author = "The signalprop developers"
