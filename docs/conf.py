@@ -80,3 +80,5 @@ def fill_gallery(app, docname, source):
 def setup(app):
     """Connect what is made while building."""
     app.connect("source-read", fill_gallery)
+    # It only copies files and says nothing about parallel builds.
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
