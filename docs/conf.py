@@ -60,7 +60,7 @@ nb_execution_show_tb = True
 nb_merge_streams = True
 nb_output_stderr = "remove"
 
-bibtex_bibfiles = ["references.bib"]
+bibtex_bibfiles = ["../signalprop/references.bib"]  # that of `signalprop cite`
 bibtex_default_style = "unsrt"
 
 autodoc_member_order = "bysource"

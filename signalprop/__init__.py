@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from signalprop import (
+        citations,
         energy,
         exact,
         fields,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         verify,
         wick,
     )
+    from signalprop.citations import cite
     from signalprop.energy import lru_energy, rnn_energy
     from signalprop.fields import Field
     from signalprop.initialization import advise, depth_budget, safe_scale, width_needed
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "cite": "signalprop.citations",
     "rnn_energy": "signalprop.energy",
     "lru_energy": "signalprop.energy",
     "Field": "signalprop.fields",
@@ -47,6 +50,7 @@ _HOMES = {
     "sample": "signalprop.montecarlo.sampling",
 }
 _MODULES = (
+    "citations",
     "energy",
     "exact",
     "fields",
@@ -67,6 +71,8 @@ __all__ = [
     "Field",
     "Sample",
     "advise",
+    "citations",
+    "cite",
     "depth_budget",
     "energy",
     "exact",

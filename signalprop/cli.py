@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from signalprop._cite_command import CONTEXT as CITE_CONTEXT
+from signalprop._cite_command import cite
 from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Seed, Width
 from signalprop._recurrence_command import recurrence
 from signalprop._sample_command import sample
@@ -224,6 +226,9 @@ def reproduce(
 
 
 app.command()(_sentences()(train))
+
+
+app.command(context_settings=CITE_CONTEXT)(cite)
 
 
 @app.command()

@@ -22,7 +22,7 @@ from signalprop.montecarlo.sampling import sample
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"samples": 200, "widths": (64, 144)},
     "default": {"samples": 2000, "widths": (100, 400)},
-    "full": {"samples": 10000, "widths": (100, 400, 900)},
+    "full": {"samples": 10000, "widths": (100, 400)},
 }
 COLUMNS = {
     "activation": "linear, relu or leaky_relu",
@@ -83,6 +83,7 @@ def data(
                     activation=activation,
                     negative_slope=slope,
                     tied=tied,
+                    driven=False,
                     progress=report,
                 )
                 frame = pd.DataFrame(
