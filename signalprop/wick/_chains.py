@@ -16,7 +16,7 @@ alone, and would not notice a change of a helper elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain as flatten
 from typing import Any
 
@@ -126,15 +126,17 @@ def tail_table(completions: Iterable[Iterable[tuple[int, int]]]) -> tuple[NDArra
     return classes.astype(np.uint8).ravel(), closings
 
 
-def open_chains(k: int) -> NDArray[np.uint8]:
+def open_chains(k: int, order: Sequence[int] | None = None) -> NDArray[np.uint8]:
     """Far ends of the 2k chains of tr[G^k (G^k)*]: slots 2f (row) and 2f+1 (column) of factors f = 0..2k-1.
 
     Factors 0..k-1 are G along the path i_0..i_k, factors k..2k-1 the conjugated copy along j_0..j_k; the trace
-    closes the two paths at i_0 = j_0 and i_k = j_k.
+    closes the two paths at i_0 = j_0 and i_k = j_k. With `order`, label f stands for the factor ``order[f]``.
     """
     other = np.empty(4 * k, np.uint8)
+    labels = np.arange(2 * k) if order is None else np.argsort(order)
 
     def link(a: int, b: int) -> None:
+        a, b = (int(2 * labels[slot // 2] + slot % 2) for slot in (a, b))
         other[a], other[b] = b, a
 
     for start in (0, k):

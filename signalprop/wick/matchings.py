@@ -16,29 +16,43 @@ from signalprop.wick import reference
 from signalprop.wick._chains import open_chains, pair_factors, tail_table, unfold, walk_matchings_kernel
 
 MAX_K = 10
+BRANCHED = 8  # below, the whole walk takes less time than its branches
 
 
 def count_cycles(k: int, workers: int | None = None) -> tuple[int, ...]:
-    """Number of matchings of 2k factors with V = 0..k+1 free indices; `k` at most 10, checked by the caller."""
+    """Number of matchings of 2k factors with V = 0..k+1 free indices; `k` at most 10, checked by the caller.
+
+    The two copies of the path can be exchanged, i <-> i+k, without a change of V. Where factor 0 is paired with p and factor k
+    with q, that is where 0 is paired with q+k and k with p+k (mod 2k), so that only one of such two branches is walked.
+    """
     if k < 4:
         return reference.matching_counts(k)
     classes, closings = _tail()
 
-    def branch(first: int) -> NDArray[np.int64]:
-        # Everything below the choice "factor 0 is paired with factor `first`".
-        other = open_chains(k)
-        factors = np.arange(2 * k, dtype=np.uint8)
-        factors[1], factors[first] = factors[first], factors[1]
+    def walked(start: int, other: NDArray[np.uint8], factors: NDArray[np.uint8], closed: int) -> NDArray[np.int64]:
         histogram = np.zeros((2 * k + 1, len(closings)), np.int64)
-        if k == 4:  # all four pairings lie inside the 64-bit word
-            if first == 1:
-                walk_matchings_kernel(k, 0, other, factors, 0, classes, histogram)
-        else:
-            closed = pair_factors(other, 0, int(factors[1]))
-            walk_matchings_kernel(k, 1, other, factors, closed, classes, histogram)
+        walk_matchings_kernel(k, start, other, factors, closed, classes, histogram)
         return histogram
 
-    return unfold(np.sum(list(thread_map(branch, range(1, 2 * k), workers)), axis=0), closings, k)
+    if k < BRANCHED:
+        return unfold(walked(0, open_chains(k), np.arange(2 * k, dtype=np.uint8), 0), closings, k)
+
+    def branch(pairs: list[tuple[int, int]]) -> NDArray[np.int64]:
+        other = open_chains(k)
+        taken = [factor for pair in pairs for factor in pair]
+        factors = np.array(taken + [i for i in range(2 * k) if i not in taken], dtype=np.uint8)
+        closed = sum(pair_factors(other, f, g) for f, g in pairs)
+        exchanged = sorted(tuple(sorted(((f + k) % (2 * k), (g + k) % (2 * k)))) for f, g in pairs)
+        same = exchanged == sorted(tuple(sorted(pair)) for pair in pairs)
+        return walked(len(pairs), other, factors, closed) * (1 if same else 2)
+
+    def other_copy(i: int) -> int:
+        return (i + k) % (2 * k)
+
+    rest = [i for i in range(2 * k) if i not in (0, k)]
+    branches = [[(0, k)]]
+    branches += [[(0, p), (k, q)] for p in rest for q in rest if p != q and (p, q) <= (other_copy(q), other_copy(p))]
+    return unfold(np.sum(list(thread_map(branch, branches, workers)), axis=0), closings, k)
 
 
 @cache

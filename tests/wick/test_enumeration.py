@@ -32,6 +32,32 @@ def test_matching_kernel_equals_index_sets(k):
     assert matchings.count_cycles(k) == reference.matching_counts(k)
 
 
+@pytest.mark.parametrize("k", [6, 7, 8])
+def test_branches_and_their_mirror_images_make_the_whole_walk(k, monkeypatch):
+    whole = permutations.count_cycles(k), matchings.count_cycles(min(k, 7))
+    monkeypatch.setattr(permutations, "BRANCHED", 6)
+    monkeypatch.setattr(matchings, "BRANCHED", 6)
+    assert (permutations.count_cycles(k), matchings.count_cycles(min(k, 7))) == whole
+    assert permutations.count_cycles(k) == reference.permutation_counts(k)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.permutations(range(8)))
+def test_free_indices_do_not_change_when_paths_are_read_backwards_or_exchanged(sigma):
+    backwards = tuple(7 - sigma[7 - i] for i in range(8))
+    assert reference.commutator_cycles(backwards) == reference.commutator_cycles(tuple(sigma))
+    inverse = reference.inverse(tuple(sigma))
+    assert reference.commutator_cycles(inverse) == reference.commutator_cycles(tuple(sigma))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.permutations(range(10)))
+def test_free_indices_do_not_change_when_copies_are_exchanged(order):
+    pairing = [(order[2 * i], order[2 * i + 1]) for i in range(5)]
+    exchanged = [((f + 5) % 10, (g + 5) % 10) for f, g in pairing]
+    assert reference.free_indices(5, exchanged) == reference.free_indices(5, pairing)
+
+
 @pytest.mark.parametrize("k", range(12))
 def test_every_permutation_is_counted_once(k):
     assert sum(wick.cycle_counts(k, "complex")) == math.factorial(k)
