@@ -194,9 +194,9 @@ class Estimate:
     @property
     def log_interval(self) -> tuple[float, float]:
         """Logs of the ends of the 95 % interval of the mean, by Student's law; not to be read as one unless `trusted`."""
-        from scipy import stats
+        from scipy import special
 
-        reach = float(stats.t.ppf(0.975, self.samples - 1)) * self.relative_stderr
+        reach = float(special.stdtrit(self.samples - 1, 0.975)) * self.relative_stderr
         return self.log_mean + (math.log1p(-reach) if reach < 1.0 else -math.inf), self.log_mean + math.log1p(reach)
 
     @property
@@ -246,9 +246,9 @@ class Estimate:
             return f"mean not reached: {self._unreachable}, so take more particles in each"
         if self.z is None:
             return "mean with a usable error, no exact value to compare"
-        from scipy import stats
+        from scipy import special
 
-        farther = 2.0 * float(stats.t.sf(abs(self.z), self.samples - 1))
+        farther = 2.0 * float(special.stdtr(self.samples - 1, -abs(self.z)))
         agrees = "DISAGREES" if farther < math.erfc(DISAGREEMENT_Z / math.sqrt(2.0)) else "agrees"
         return f"mean {agrees} with the exact value (t = {self.z:+.1f} in {self.samples - 1} degrees of freedom)"
 

@@ -125,7 +125,15 @@ def order_ranks(count: int, p: float, confidence: float) -> tuple[int, int]:
 
     The number of draws below the quantile is binomial(count, p): the positions are its two quantiles, the lower one less 1.
     """
-    from scipy import stats
-
     tail = 0.5 * (1.0 - confidence)
-    return int(stats.binom.ppf(tail, count, p)) - 1, int(stats.binom.ppf(1.0 - tail, count, p))
+    return _binomial_quantile(tail, count, p) - 1, _binomial_quantile(1.0 - tail, count, p)
+
+
+def _binomial_quantile(share: float, count: int, p: float) -> int:
+    """Smallest m with P(binomial(count, p) <= m) >= share; `scipy.stats` has it too, and takes half a second to load."""
+    from scipy import special
+
+    m: int = max(0, math.ceil(special.bdtrik(share, count, p)) - 2)
+    while special.bdtr(m, count, p) < share:
+        m += 1
+    return m

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from signalprop import sample
-from signalprop.montecarlo.one_draw import held_share, largest_log_scales, quantile_interval, scaled_path
+from signalprop.montecarlo.one_draw import held_share, largest_log_scales, order_ranks, quantile_interval, scaled_path
 
 PATHS = 2.0 * sample(30, 40, "real", samples=150, seed=3).log_norms
 TEN = math.log(10.0)
@@ -65,3 +65,11 @@ def test_interval_of_a_quantile_covers_as_promised():
 def test_too_few_draws_for_an_interval():
     with pytest.raises(ValueError, match=r"50 samples do not reach the quantile 0.999 .*take at least 8000 samples"):
         quantile_interval(np.sort(np.random.default_rng(0).standard_normal(50)), 0.001)
+
+
+@pytest.mark.parametrize("count", [2, 5, 16, 100, 4097, 10**6])
+def test_ranks_are_those_of_the_binomial_law(count):
+    for p in (1e-3, 0.05, 0.25, 0.5, 0.95, 0.999):
+        low, high = order_ranks(count, p, 0.95)
+        assert low == int(stats.binom.ppf(0.025, count, p)) - 1
+        assert high == int(stats.binom.ppf(0.975, count, p))
