@@ -22,6 +22,11 @@ from signalprop.montecarlo.sampling import Sample, sample
 
 WIDTHS = (100, 200, 500, 1000, 2000)
 FIELDS = ("complex", "real")
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"samples": 300, "widths": (100, 500, 2000), "particles": {100: 16}},
+    "default": {"samples": 4000, "widths": WIDTHS, "particles": {100: 128}},
+    "full": {"samples": 40000, "widths": WIDTHS, "particles": {100: 256, 1000: 96}},
+}
 LARGEST_C = 5.0
 FAR_C = (3.0, 4.0, 5.0)  # where the rare-event sampler takes over
 MARKER_SPACING = 0.5

@@ -9,15 +9,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from signalprop.figures.critical_path import COLUMNS, WIDTHS, draw_panel, legend_entries, path_frame
+from signalprop.figures.critical_path import COLUMNS, SIZES, draw_panel, legend_entries, path_frame
 
 __all__ = ["COLUMNS", "SIZES", "data", "draw"]
-
-SIZES: dict[str, dict[str, Any]] = {
-    "quick": {"samples": 300, "widths": (100, 500, 2000), "particles": {100: 16}},
-    "default": {"samples": 4000, "widths": WIDTHS, "particles": {100: 128}},
-    "full": {"samples": 40000, "widths": WIDTHS, "particles": {100: 256, 1000: 96}},
-}
 
 
 def data(*, seed: int = 0, progress: Callable[[float], None] | None = None, **size: Any) -> pd.DataFrame:
