@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
 from signalprop import energy, regimes
 from signalprop.montecarlo.cell import REPETITIONS
@@ -22,6 +20,7 @@ from signalprop.montecarlo.sampling import Sample, sample
 
 WIDTHS = (100, 200, 500, 1000, 2000)
 FIELDS = ("complex", "real")
+MODELS = ("rnn", "lru")
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"samples": 300, "widths": (100, 500, 2000), "particles": {100: 16}},
     "default": {"samples": 4000, "widths": WIDTHS, "particles": {100: 128}},
@@ -61,6 +60,7 @@ FAR_STYLE: dict[str, Any] = {
     "elinewidth": 1.2,
     "capsize": 3.0,
 }
+_drawn: dict[Any, list[pd.DataFrame]] = {}
 LAW_STYLE: dict[str, Any] = {"color": "#D55E00", "linewidth": 1.0, "linestyle": (0, (6, 2, 1, 2))}
 
 
@@ -76,75 +76,83 @@ def path_frame(
     """One row for each field, n and step 0 <= k <= 5 sqrt(n).
 
     Columns as in `COLUMNS`; for ``model="lru"`` every energy is S_{n,k}/sqrt(n). `particles` has, for each width whose far
-    means are drawn by the rare-event sampler, the particles of a repetition.
+    means are drawn by the rare-event sampler, the particles of a repetition. Both models are read off the same draws, and
+    the last pair of frames is kept, so that the second figure costs nothing.
     """
     swarms = particles or {}
-    rows: list[pd.DataFrame] = []
+    key = (samples, seed, tuple(widths), tuple(swarms.items()))
+    if key not in _drawn:
+        _drawn.clear()
+        _drawn[key] = _frames(samples, seed, widths, swarms, progress)
+    return _drawn[key][MODELS.index(model)].copy()
+
+
+def _frames(
+    samples: int, seed: int, widths: Sequence[int], swarms: dict[int, int], progress: Callable[[float], None] | None
+) -> list[pd.DataFrame]:
+    """The frames of both models."""
+    rows: list[list[pd.DataFrame]] = [[], []]
     cost = {n: n**1.5 * samples + 2e3 * swarms.get(n, 0) * n**2 for n in widths}
     whole, done = len(FIELDS) * sum(cost.values()), 0.0
     for field in FIELDS:
         for n in widths:
-            k = np.arange(math.floor(LARGEST_C * math.sqrt(n)) + 1)
-            frame = pd.DataFrame({"field": field, "n": n, "k": k, "c": k / math.sqrt(n)})
-            shift = 0.0 if model == "rnn" else 0.5 * math.log(n)
-            exact = energy.rnn_energy if model == "rnn" else energy.lru_energy
-            frame["log_exact"] = exact(n, k, field, log=True) - shift
-            law = regimes.critical_rnn if model == "rnn" else regimes.critical_lru
-            with np.errstate(divide="ignore"):
-                frame["log_limit"] = np.log(law(frame["c"].to_numpy()))
-            frame["log_two_term"] = np.nan
-            if field == "real":
-                two_term = regimes.two_term_rnn(n, k, log=True)
-                if model == "lru":
-                    two_term = np.logaddexp.accumulate(two_term) - shift
-                frame["log_two_term"] = np.where(frame["c"] >= LAW_FROM, two_term, np.nan)
+            steps = math.floor(LARGEST_C * math.sqrt(n))
 
             def report(part: int, total: int, start: float = done, share: float = cost[n]) -> None:
                 if progress is not None:
                     progress((start + 0.9 * share * part / total) / whole)
 
-            draw = sample(n, int(k[-1]), field, samples=samples, seed=seed, progress=report)
-            logs = draw.log_norms if model == "rnn" else draw.lru_log_norms
-            assert logs is not None
-            summary = [
-                Estimate.from_logs(2.0 * logs[:, i], frame["log_exact"][i] + shift, quantiles=(), tempered=True)
-                for i in k
-            ]
-            frame["log_mean"] = [one.log_mean - shift for one in summary]
-            frame["relative_stderr"] = [one.relative_stderr for one in summary]
-            frame["log_median"] = [one.log_median - shift for one in summary]
-            frame["tail_share"] = [one.tail_share for one in summary]
-            frame["ess"] = [one.ess for one in summary]
-            frame["z"] = [one.z for one in summary]
-            frame["samples"] = samples
-            frame["trusted"] = [one.trusted for one in summary]
-            frame["verdict"] = [one.verdict for one in summary]
-            far = _far(model, n, field, swarms.get(n), seed)
-            for column, values in zip(list(COLUMNS)[-3:], far.T, strict=True):
-                frame[column] = frame["k"].map(dict(zip(_far_steps(n), values - shift, strict=True)))
-            rows.append(frame)
+            draw = sample(n, steps, field, samples=samples, seed=seed, progress=report)
+            far = None
+            if n in swarms:
+                count = REPETITIONS * swarms[n]
+                far = sample(n, _far_steps(n)[-1], field, samples=count, seed=seed, method="tempered")
+            for model, mine in zip(MODELS, rows, strict=True):
+                mine.append(_one_width(model, draw, far))
             done += cost[n]
-    return pd.concat(rows, ignore_index=True)
+    return [pd.concat(mine, ignore_index=True) for mine in rows]
+
+
+def _one_width(model: str, draw: Sample, far: Sample | None) -> pd.DataFrame:
+    n, field, k = draw.n, draw.field, np.arange(draw.k + 1)
+    frame = pd.DataFrame({"field": field.value, "n": n, "k": k, "c": k / math.sqrt(n)})
+    shift = 0.0 if model == "rnn" else 0.5 * math.log(n)
+    exact = energy.rnn_energy if model == "rnn" else energy.lru_energy
+    frame["log_exact"] = exact(n, k, field, log=True) - shift
+    law = regimes.critical_rnn if model == "rnn" else regimes.critical_lru
+    with np.errstate(divide="ignore"):
+        frame["log_limit"] = np.log(law(frame["c"].to_numpy()))
+    frame["log_two_term"] = np.nan
+    if field == "real":
+        two_term = regimes.two_term_rnn(n, k, log=True)
+        if model == "lru":
+            two_term = np.logaddexp.accumulate(two_term) - shift
+        frame["log_two_term"] = np.where(frame["c"] >= LAW_FROM, two_term, np.nan)
+    logs = draw.log_norms if model == "rnn" else draw.lru_log_norms
+    assert logs is not None
+    summary = [
+        Estimate.from_logs(2.0 * logs[:, i], frame["log_exact"][i] + shift, quantiles=(), tempered=True) for i in k
+    ]
+    frame["log_mean"] = [one.log_mean - shift for one in summary]
+    frame["relative_stderr"] = [one.relative_stderr for one in summary]
+    frame["log_median"] = [one.log_median - shift for one in summary]
+    frame["tail_share"] = [one.tail_share for one in summary]
+    frame["ess"] = [one.ess for one in summary]
+    frame["z"] = [one.z for one in summary]
+    frame["samples"] = draw.samples
+    frame["trusted"] = [one.trusted for one in summary]
+    frame["verdict"] = [one.verdict for one in summary]
+    far_columns = list(COLUMNS)[-3:]
+    frame[far_columns] = np.nan
+    for step in _far_steps(n) if far is not None else ():
+        assert far is not None
+        found = far.rnn(step) if model == "rnn" else far.lru(step)
+        frame.loc[step, far_columns] = np.array([found.log_mean, *found.log_interval]) - shift
+    return frame
 
 
 def _far_steps(n: int) -> list[int]:
     return [round(c * math.sqrt(n)) for c in FAR_C]
-
-
-def _far(model: str, n: int, field: str, particles: int | None, seed: int) -> NDArray[np.float64]:
-    """Log of the mean far out by the rare-event sampler and of the ends of its interval, shape (len(FAR_C), 3)."""
-    if particles is None:
-        return np.full((len(FAR_C), 3), np.nan)
-    draw = _repetitions(n, field, particles, seed)
-    found = [draw.rnn(k) if model == "rnn" else draw.lru(k) for k in _far_steps(n)]
-    return np.array([[one.log_mean, *one.log_interval] for one in found])
-
-
-@lru_cache
-def _repetitions(n: int, field: str, particles: int, seed: int) -> Sample:
-    """Kept, because both figures read the same repetitions."""
-    samples = REPETITIONS * particles
-    return sample(n, _far_steps(n)[-1], field, samples=samples, seed=seed, method="tempered")
 
 
 def colours(widths: Sequence[int]) -> dict[int, tuple[float, float, float, float]]:
