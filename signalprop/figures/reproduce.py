@@ -82,7 +82,7 @@ def reproduce(
             (target / f"{name}.json").write_text(json.dumps(about, indent=2) + "\n")
             written.append(target / f"{name}.png")
             report(1.0)
-    (target / "README.md").write_text(index(target, quality == "full"))
+    (target / "README.md").write_text(index(target))
     return written
 
 
