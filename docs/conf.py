@@ -77,8 +77,23 @@ def fill_gallery(app, docname, source):
         source[0] += re.sub(r"\[(\w+)\]\((\S+\.(?:csv|svg|json))\)", r"{download}`\1 <\2>`", page)
 
 
+def find_home(app, env, node, contnode):
+    """A public name, signalprop.sample, is documented where it is defined, signalprop.montecarlo.sampling.sample."""
+    target = node.get("reftarget", "")
+    if node.get("refdomain") != "py" or not target.startswith("signalprop."):
+        return None
+    module, _, name = target.rpartition(".")
+    found = getattr(sys.modules.get(module), name, None)
+    home = f"{getattr(found, '__module__', None)}.{name}"
+    if home == target or home not in env.domains["py"].objects:
+        return None
+    node["reftarget"] = home
+    return env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, node["reftype"], home, node, contnode)
+
+
 def setup(app):
     """Connect what is made while building."""
     app.connect("source-read", fill_gallery)
+    app.connect("missing-reference", find_home)
     # It only copies files and says nothing about parallel builds.
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True

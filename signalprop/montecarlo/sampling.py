@@ -23,6 +23,9 @@ _LARGEST_ARRAY = 1 << 27
 class Sample:
     """Draws of the path of one recurrence.
 
+    From ``method="tempered"`` a row is not a draw but one repetition: its energies are unbiased estimates of Q_{n,k'} (and
+    of S_{n,t}), good for `rnn` and `lru`, and say nothing about what one draw does; `particles` stand behind each.
+
     Attributes
     ----------
     log_norms
@@ -33,9 +36,6 @@ class Sample:
         ``method="dense"`` this is the state itself, with a fresh input at each step. From ``method="krylov"`` it is
         half the log of sum_{k<=t} ||W^k x||^2/||x||^2, whose mean is S_{n,t} too, but whose law is that of the
         energy conditional on one input direction reused at each step.
-
-    From ``method="tempered"`` a row is not a draw but one repetition: its energies are unbiased estimates of Q_{n,k'} (and
-    of S_{n,t}), good for `rnn` and `lru`, and say nothing about what one draw does; `particles` stand behind each.
     """
 
     n: int
