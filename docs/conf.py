@@ -15,6 +15,7 @@ os.environ["PYTHONPATH"] = str(HERE.parent)
 
 from make_data import assemble  # noqa: E402
 
+from signalprop import _HOMES  # noqa: E402
 from signalprop import __version__ as release  # noqa: E402
 
 # The notebooks are pages. A link would do, but for their links to each other, which Sphinx follows out of docs/ through it.
@@ -78,16 +79,11 @@ def fill_gallery(app, docname, source):
 
 
 def find_home(app, env, node, contnode):
-    """A public name, signalprop.sample, is documented where it is defined, signalprop.montecarlo.sampling.sample."""
-    target = node.get("reftarget", "")
-    if node.get("refdomain") != "py" or not target.startswith("signalprop."):
+    """A public name, signalprop.sample, is documented where it comes from, signalprop.montecarlo.sampling.sample."""
+    name = node.get("reftarget", "").removeprefix("signalprop.")
+    if node.get("refdomain") != "py" or name not in _HOMES:
         return None
-    module, _, name = target.rpartition(".")
-    found = getattr(sys.modules.get(module), name, None)
-    home = f"{getattr(found, '__module__', None)}.{name}"
-    if home == target or home not in env.domains["py"].objects:
-        return None
-    node["reftarget"] = home
+    home = f"{_HOMES[name]}.{name}"
     return env.domains["py"].resolve_xref(env, node["refdoc"], app.builder, node["reftype"], home, node, contnode)
 
 
