@@ -47,7 +47,9 @@ TOPICS: dict[str, Topic] = {
     # Commands and functions.
     "energy": Topic("mean energies of recurrences with Gaussian weights", ENSEMBLE, options={"field": "complex"}),
     "exact": Topic("mean energies as fractions", ENSEMBLE, ("flint",), {"field": "complex"}),
-    "moments": Topic("trace polynomials in closed form", ENSEMBLE, ("flint",), {"field": "complex"}),
+    "moments": Topic(
+        "trace polynomials in closed form", (*ENSEMBLE, "macdonald1995"), ("flint",), {"field": "complex"}
+    ),
     "precise": Topic(
         "mean energies in ball arithmetic", (*ENSEMBLE, "johansson2017"), ("flint",), {"field": "complex"}
     ),
@@ -67,9 +69,7 @@ TOPICS: dict[str, Topic] = {
     "reproduce": Topic("all figures", ENSEMBLE, ("complex", "real", "sample", "krylov", "relu", "advise", *KINDS)),
     # Number systems of the weights.
     "complex": Topic("complex weights: proved; the coefficients are Hultman numbers", ("seleznova2026",), ("hultman",)),
-    "real": Topic(
-        "real weights: closed form of this software, verified and not proved", ("signalprop", "macdonald1995")
-    ),
+    "real": Topic("real weights: closed form of this software, verified and not proved", ("signalprop",)),
     "quaternion": Topic("quaternion weights: those of real ones at width -2n", ("mulase2003", "bryc2009")),
     "hultman": Topic("Hultman numbers", ("doignon2007", "alexeev2011", "stanley1999")),
     "flint": Topic("whole numbers and polynomials by FLINT", ("flint",)),

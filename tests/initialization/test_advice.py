@@ -151,7 +151,7 @@ def test_pasted_lines_run():
 
 def test_readme_shows_the_page_as_it_is():
     readme = Path(__file__).parents[2].joinpath("README.md").read_text()
-    shown = readme.split("$ signalprop scale -n 512 -T 2000\n")[1].split("\n[and details")[0]
+    shown = readme.split("$ signalprop scale -n 512 -T 2000\n")[1].split("\n[why")[0]
     assert str(advise(512, 2000)).startswith(shown)
 
 
