@@ -15,6 +15,7 @@ from typing import Any
 
 OURS, OTHER, FLOOR = "signalprop", "alternative", "floor"
 _SHORTEST = 0.02  # seconds of one measurement; shorter calls are repeated
+_LONG = 10.0  # seconds of a call that needs no warming up: its first time counts
 _LONGEST = 20.0  # seconds after which a comparison stops going round, once every call was measured twice
 
 
@@ -75,14 +76,17 @@ class Row:
 def measure(task: str, comparison: Comparison) -> list[Row]:
     """Run all contenders in turns and summarise each."""
     loops = []
-    for one in comparison.contenders:
-        one.call()  # compiles, fills caches
-        took = _timed(one.call, 1)
-        loops.append(max(1, min(10_000, math.ceil(_SHORTEST / max(took, 1e-9)))))
     times: list[list[float]] = [[] for _ in comparison.contenders]
     began = time.perf_counter()
+    for one, mine in zip(comparison.contenders, times, strict=True):
+        took = _timed(one.call, 1)  # compiles, fills caches
+        if took > _LONG:
+            mine.append(took / one.units)
+        else:
+            took = _timed(one.call, 1)
+        loops.append(max(1, min(10_000, math.ceil(_SHORTEST / max(took, 1e-9)))))
     for done in range(comparison.rounds):
-        if done >= 2 and time.perf_counter() - began > _LONGEST:
+        if min(map(len, times)) >= 2 and time.perf_counter() - began > _LONGEST:
             break
         for one, count, mine in zip(comparison.contenders, loops, times, strict=True):
             mine.append(_timed(one.call, count) / one.units)
