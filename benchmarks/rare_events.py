@@ -112,7 +112,7 @@ def comparisons(quick):
 
     The spread of one draw is taken from many of them beforehand. Past c = 2 it is still too small, which favours plain draws.
     """
-    n, many = 100, 20_000 if quick else 200_000
+    n, many = 100, 20_000 if quick else 60_000
     for field in (Field.REAL, Field.COMPLEX):
         for c in (1.0, 2.0) if quick else (1.0, 1.5, 2.0, 2.5, 3.0):
             k = round(c * math.sqrt(n))

@@ -85,7 +85,7 @@ def measure(task: str, comparison: Comparison) -> list[Row]:
         else:
             took = _timed(one.call, 1)
         loops.append(max(1, min(10_000, math.ceil(_SHORTEST / max(took, 1e-9)))))
-    for done in range(comparison.rounds):
+    for _ in range(comparison.rounds):
         if min(map(len, times)) >= 2 and time.perf_counter() - began > _LONGEST:
             break
         for one, count, mine in zip(comparison.contenders, loops, times, strict=True):

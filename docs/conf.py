@@ -12,6 +12,11 @@ sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions"), str(HERE / "explore
 # What the cells start must not draw the width of a terminal or colours from the machine that builds.
 os.environ.update(COLUMNS="110", NO_COLOR="1")
 os.environ["PYTHONPATH"] = str(HERE.parent)
+# Kernels talk to this process alone: nobody needs a warning about that for each of them.
+quiet = HERE / "_build" / "ipython" / "profile_default" / "ipython_kernel_config.py"
+quiet.parent.mkdir(parents=True, exist_ok=True)
+quiet.write_text("get_config().IPKernelApp.log_level = 40\n")
+os.environ["IPYTHONDIR"] = str(quiet.parents[1])
 
 from make_data import assemble  # noqa: E402
 

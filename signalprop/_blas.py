@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import threadpoolctl
@@ -37,3 +37,8 @@ def one_blas_thread() -> Iterator[None]:
                 if release is not None:
                     release(force=True)
                 _limits.restore_original_limits()
+
+
+def one_blas_thread_if(needed: bool) -> AbstractContextManager[None]:
+    """`one_blas_thread` where BLAS is called at all: finding its libraries takes milliseconds."""
+    return one_blas_thread() if needed else nullcontext()

@@ -13,9 +13,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._blas import one_blas_thread
+from signalprop._blas import one_blas_thread_if
 from signalprop._provenance import installed_version
-from signalprop.montecarlo.cell import Cell
+from signalprop.montecarlo.cell import Cell, Method
 from signalprop.montecarlo.plan import Plan
 from signalprop.montecarlo.sampling import peaks
 
@@ -76,7 +76,7 @@ def draw_block(
         if _version(name) != wanted:
             raise ValueError(f"a worker has {name} {_version(name)}, the run needs {wanted}: digits may differ.")
     parts = []
-    with one_blas_thread():
+    with one_blas_thread_if(any(cell.method is Method.DENSE for cell, _ in work)):
         for cell, chunks in work:
             for chunk in chunks:
                 rnn_logs, lru_logs = cell.draw(chunk, "lru" in models)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._blas import one_blas_thread
+from signalprop._blas import one_blas_thread_if
 from signalprop._checks import whole_number
 from signalprop._terminal import PATIENCE, bar, running_text
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
+from signalprop.montecarlo.cell import Method
 from signalprop.montecarlo.executors import pool
 from signalprop.montecarlo.plan import Plan
 from signalprop.montecarlo.store import Memory, RunDirectory
@@ -183,7 +184,10 @@ def _drawn(
     """The draws of blocks in the order in which they are ready; few enough wait in memory."""
     if not blocks:
         return
-    with one_blas_thread(), pool(executor, min(workers, len(blocks)) if workers else None) as (submit, window):
+    with (
+        one_blas_thread_if(plan.method == Method.DENSE),
+        pool(executor, min(workers, len(blocks)) if workers else None) as (submit, window),
+    ):
         waiting: dict[Future[Floats], Block] = {}
         todo = iter(blocks)
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._blas import one_blas_thread
+from signalprop._blas import one_blas_thread_if
 from signalprop._checks import whole_number
 from signalprop._threads import thread_map
 from signalprop.fields import Field
@@ -196,7 +196,7 @@ def sample(
     lru_parts: list[NDArray[np.float64]] = []
     done = 0
     # The threads are ours: BLAS keeps to one, for speed and so that the digits do not depend on how many it would take.
-    with one_blas_thread():
+    with one_blas_thread_if(cell.method is Method.DENSE):
         for rnn_logs, lru_logs in thread_map(lambda chunk: cell.draw(chunk, driven), range(cell.chunks), threads):
             rnn_parts.append(rnn_logs)
             if lru_logs is not None:

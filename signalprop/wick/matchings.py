@@ -16,7 +16,7 @@ from signalprop.wick import reference
 from signalprop.wick._chains import open_chains, pair_factors, tail_table, unfold, walk_matchings_kernel
 
 MAX_K = 10
-BRANCHED = 8  # below, the whole walk takes less time than its branches
+BRANCHED = 9  # below, the whole walk takes less time than its branches
 
 
 def count_cycles(k: int, workers: int | None = None) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from signalprop.wick import reference
 from signalprop.wick._chains import open_chains, pair_factors, tail_table, unfold, walk_permutations_kernel
 
 MAX_K = 12
-BRANCHED = 9  # below, the whole walk takes less time than its branches
+BRANCHED = 10  # below, the whole walk takes less time than its branches
 
 
 def count_cycles(k: int, workers: int | None = None) -> tuple[int, ...]:
