@@ -29,6 +29,27 @@ TASKS = (
 BASELINE = Path(__file__).with_name("baseline.json")
 
 
+def section(name: str, task: dict[str, Any]) -> str:
+    """The part of the report on one task."""
+    table = markdown(task["about"], name, [Row(**row) for row in task["rows"]])
+    return f"{table}\n\n{task['more']}" if task["more"] else table
+
+
+def write(directory: Path, measured: dict[str, Any], facts: dict[str, Any]) -> None:
+    """results.json and RESULTS.md; tasks that were not run keep what an earlier run wrote there."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "results.json"
+    before = json.loads(path.read_text())["tasks"] if path.exists() else {}
+    tasks = {name: {**before, **measured}[name] for name in TASKS if name in {**before, **measured}}
+    fits = growth(Row(**row) for task in tasks.values() for row in task["rows"])
+    content = {
+        **facts, "tasks": tasks, "growth": [asdict(fit) for fit in fits], "installation": installation.sizes(),
+    }  # fmt: skip
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    parts = [heading(facts), *(section(name, task) for name, task in tasks.items()), growth_table(fits)]
+    (directory / "RESULTS.md").write_text("\n\n".join([*parts, installation.markdown()]) + "\n")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the named tasks, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split(": ", 1)[1])
@@ -42,39 +63,27 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"no task {unknown[0]!r}; there are {', '.join(TASKS)}")
     facts = provenance()
-    parts = [heading(facts)]
-    print(parts[0])
+    print(heading(facts))
+    measured: dict[str, Any] = {}
     rows: list[Row] = []
     for name in chosen.tasks or TASKS:
         module = import_module(f"benchmarks.{name}")
         mine = [row for comparison in module.comparisons(chosen.quick) for row in measure(name, comparison)]
-        text = markdown((module.__doc__ or "").strip(), name, mine)
-        if hasattr(module, "accuracy"):
-            text += "\n\n" + module.accuracy(chosen.quick)
-        parts.append(text)
-        print(f"\n{text}", flush=True)
+        more = module.accuracy(chosen.quick) if hasattr(module, "accuracy") else ""
+        about = (module.__doc__ or "").strip()
+        measured[name] = {
+            "about": about, "git_revision": facts["git_revision"], "quick": chosen.quick, "more": more,
+            "rows": [asdict(row) for row in mine],
+        }  # fmt: skip
+        print(f"\n{section(name, measured[name])}", flush=True)
         rows += mine
-    fits = growth(rows)
-    if fits:
-        parts.append(growth_table(fits))
-    if not chosen.tasks:
-        parts.append(installation.markdown())
-    print("", *parts[len(parts) - bool(fits) - (not chosen.tasks) :], sep="\n\n")
+    print(f"\n{growth_table(growth(rows))}")
     ratios = guard.ratios(rows)
     past = guard.past(ratios, guard.load(BASELINE))
     for line in past:
         print(f"WARNING: {line}", file=sys.stderr)
     if chosen.write is not None:
-        chosen.write.mkdir(parents=True, exist_ok=True)
-        content: dict[str, Any] = {
-            **facts,
-            "quick": chosen.quick,
-            "rows": [asdict(row) for row in rows],
-            "growth": [asdict(fit) for fit in fits],
-            "installation": installation.sizes(),
-        }
-        (chosen.write / "results.json").write_text(json.dumps(content, indent=1) + "\n")
-        (chosen.write / "RESULTS.md").write_text("\n\n".join(parts) + "\n")
+        write(chosen.write, measured, facts)
     if chosen.baseline:
         guard.save(BASELINE, ratios, facts)
     return 1 if past and chosen.strict else 0

@@ -13,6 +13,7 @@ from benchmarks.suite import FLOOR, OTHER, OURS, Comparison, Contender
 from signalprop import sample
 from signalprop._blas import one_blas_thread
 from signalprop.fields import Field
+from signalprop.ginibre.krylov import samples_per_chunk
 
 
 def einsum_paths(n, k, samples, field):
@@ -129,7 +130,8 @@ def comparisons(quick):
             )  # fmt: skip
     for field in (Field.COMPLEX, Field.REAL):
         for k in (250, 500) if quick else (125, 250, 500, 1000, 2000):
-            count = max(2, 20_000_000 // k**3)
+            chunk = samples_per_chunk(10**6, k, field)
+            count = 4 * chunk * max(1, 5_000_000 // k**3 // chunk)  # whole chunks, for two threads
             case = f"{field} weights, n = 1e6"
             yield Comparison(
                 case, "k", k, "a path",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import counting, energies, guard, installation, polynomials, sampling, startup
+from benchmarks import counting, energies, guard, installation, polynomials, sampling, scan, startup
 from benchmarks.report import growth_table, markdown, nice, times
 from benchmarks.suite import FLOOR, OTHER, OURS, Comparison, Contender, Row, growth, measure
 from signalprop import moments, rnn_energy
@@ -79,10 +79,18 @@ def test_command_writes_tables_and_baseline(tmp_path, monkeypatch, capsys):
     text = (tmp_path / "RESULTS.md").read_text()
     assert "## startup" in text
     assert "## Growth" in text
-    assert text.strip() in capsys.readouterr().out.replace("\n\n\n", "\n\n")
+    printed = capsys.readouterr().out
+    assert text.split("## Installation")[0].split("## startup")[1].strip() in printed
     content = json.loads((tmp_path / "results.json").read_text())
-    assert len(content["rows"]) == 6
+    assert len(content["tasks"]["startup"]["rows"]) == 6
     assert len(content["growth"]) == 1
+    # Another task adds to the same files.
+    monkeypatch.setattr(scan, "comparisons", comparisons)
+    assert command.main(["scan", "--quick", "--write", str(tmp_path)]) == 0
+    content = json.loads((tmp_path / "results.json").read_text())
+    assert list(content["tasks"]) == ["scan", "startup"]
+    assert len(content["growth"]) == 2
+    capsys.readouterr()
     slow = {name: ratio / 100 for name, ratio in guard.load(tmp_path / "baseline.json").items()}
     (tmp_path / "baseline.json").write_text(json.dumps({"ratios": slow}))
     assert command.main(["startup", "--quick"]) == 0
