@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import tomllib
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from signalprop import citations
 from signalprop._terminal import print_json, sentences
 
 # What cite does not know is of the command whose references are asked for.
@@ -31,6 +29,8 @@ def cite(
     Put cite before a command: signalprop cite sample -n 100 -k 50 --method tempered. Options that pick no method may be left
     out: signalprop cite energy --field real. Or name topics: signalprop cite tempered hill. Alone: the software and the paper.
     """
+    from signalprop import citations
+
     commands = context.find_root().command.commands  # type: ignore[attr-defined]
     with sentences():
         if listed:
@@ -65,6 +65,10 @@ def cite(
 
 def _used_by(command: Any, arguments: list[str], context: typer.Context) -> tuple[str, ...]:
     """Topics of a command line, read by the command's own parser; what it asks for may be missing."""
+    import tomllib
+
+    from signalprop import citations
+
     lenient = copy.copy(command)
     lenient.params = [copy.copy(parameter) for parameter in command.params]
     for parameter in lenient.params:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 
 FIELDS = ("complex", "real", "quaternion")
 KINDS = ("rotrnn", "lru", "s4", "s4d_lin", "s5", "gaussian", "orthogonal")
@@ -182,6 +181,8 @@ def resolve(*topics: str, **options: str) -> tuple[str, ...]:
 @cache
 def entries() -> dict[str, str]:
     """The text of each entry of ``references.bib``, by key."""
+    from importlib import resources
+
     text = (resources.files("signalprop") / "references.bib").read_text(encoding="utf-8")
     return {entry[entry.index("{") + 1 : entry.index(",")]: entry.strip() for entry in re.split(r"\n(?=@)", text)}
 
