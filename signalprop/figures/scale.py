@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from signalprop.energy import MAX_ZONAL_K, rnn_energy
@@ -120,13 +121,13 @@ def draw_mean(axes: Axes, one: pd.DataFrame, top: float) -> None:
     axes.annotate(
         f"the average leaves\nthe picture: $10^{{{known['log_mean'] / _TEN:.0f}}}$\nat step {int(known['step'])}",
         (at, top),
-        xytext=(-14 if left else 10, -6),
+        xytext=(-20 if left else 10, -6),
         textcoords="offset points",
         color=MEAN,
         va="top",
         ha="right" if left else "left",
         fontsize=8.5,
-        bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0},
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],  # legible on band and corridor, hiding neither
     )
 
 
