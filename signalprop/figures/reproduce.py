@@ -54,6 +54,7 @@ def reproduce(
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
     written = []
+    facts = provenance()  # before a figure that git knows is replaced
     with _drawing():
         for name in names:
             module = import_module(f"signalprop.figures.{name}")
@@ -75,7 +76,7 @@ def reproduce(
                 "title": (module.__doc__ or "").strip().splitlines()[0],
                 "parameters": {"quality": quality, "seed": seed, **size},
                 "columns": module.COLUMNS,
-                **provenance(),
+                **facts,
             }
             if hasattr(module, "origin"):
                 about["trainings"] = module.origin()
