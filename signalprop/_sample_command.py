@@ -39,6 +39,7 @@ class _Running:
         self._report, self._model, self._repeated = report, model, method is MethodName.TEMPERED
         self._ends: list[Any] = []
         self._share, self._spoken = 0.0, 0.0
+        self._said: tuple[str, ...] = ()  # stays beside the bar until there is something new to say
 
     def progress(self, done: int, total: int) -> None:
         """Note the share that is done."""
@@ -48,11 +49,11 @@ class _Running:
         """Take the paths of a chunk in and show what they say so far."""
         logs = rnn_logs if self._model is Model.RNN else lru_logs
         if not sys.stderr.isatty() or logs is None:
-            self._report(self._share)
+            self._report(self._share, *self._said)
             return
         self._ends.append(2.0 * logs[:, -1])
         if time.monotonic() - self._spoken < PATIENCE or sum(map(len, self._ends)) < 2:
-            self._report(self._share)
+            self._report(self._share, *self._said)
             return
         import numpy as np
 
@@ -61,7 +62,8 @@ class _Running:
         self._spoken = time.monotonic()
         self._ends = [np.concatenate(self._ends)]
         judge = Estimate.from_repetitions if self._repeated else Estimate.from_logs
-        self._report(self._share, running_text(judge(self._ends[0])))
+        self._said = (running_text(judge(self._ends[0])),)
+        self._report(self._share, *self._said)
 
 
 def sample(

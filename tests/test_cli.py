@@ -255,3 +255,23 @@ def test_a_closed_pipe_is_not_a_traceback():
     command = f"{sys.executable} -m signalprop --help | head -n 1"
     done = subprocess.run(command, check=False, shell=True, capture_output=True, text=True, timeout=60)
     assert "Traceback" not in done.stderr
+
+
+def test_running_estimate_stays_beside_the_bar(monkeypatch):
+    from types import SimpleNamespace
+
+    from signalprop import _sample_command
+    from signalprop._options import Model
+
+    said = []
+    monkeypatch.setattr(_sample_command.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(_sample_command, "time", SimpleNamespace(monotonic=lambda: 100.0))  # no time passes
+    running = _sample_command._Running(lambda *shown: said.append(shown), Model.RNN, _sample_command.MethodName.KRYLOV)
+    whole = sample(9, 4, samples=1200, seed=1, workers=1, progress=running.progress, watch=running.watch)
+    assert said[0][0] == 512 / 1200
+    assert "(512 draws)" in said[0][1]
+    assert [shares for shares, _ in said] == [512 / 1200, 1024 / 1200, 1.0]
+    assert {text for _, text in said} == {said[0][1]}
+    monkeypatch.setattr(_sample_command, "PATIENCE", 0.0)
+    running.watch(whole.log_norms[:3], None)
+    assert "(1203 draws)" in said[-1][1]
