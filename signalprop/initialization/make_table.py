@@ -1,8 +1,9 @@
 """The table of `one_draw_table`: drawn row by row by ``python -m signalprop.initialization.make_table``.
 
-A row is one field and width; its draws give every horizon at once. Rows are written to a working directory as they are
-finished (``--directory``), so a stopped run goes on where it stopped; when all are there they are packed into
-``one_draw.npz`` beside this file, with ``one_draw.json`` saying where it comes from.
+A row is one field and width. Its horizons come from two independent sets of draws: many draws up to about sixteen sqrt(n)
+steps ("near"), where scales and budgets are read, and fewer that go further ("far"), where the near ones do not reach.
+Sets are written to a working directory as they are finished (``--directory``), so a stopped run goes on where it stopped;
+when all are there they are packed into ``one_draw.npz`` beside this file, with ``one_draw.json`` saying where it comes from.
 """
 
 from __future__ import annotations
@@ -14,20 +15,21 @@ import math
 import os
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._provenance import provenance
+from signalprop._provenance import git_revision, provenance
 from signalprop.fields import Field
 from signalprop.initialization.one_draw_table import BOUND, DATA, DEFAULT, HORIZONS, LEVELS, MODELS, NAMES
 from signalprop.montecarlo.one_draw import held_share, largest_log_scales
 from signalprop.montecarlo.sampling import sample
 
-SEED = 20_240_707
+SEED = 20_240_707  # of the far sets; the near ones have the next
 FAR_REACH = 1024  # of the rows whose only use is the approach to infinite width
 # Half steps of an octave while a draw is cheap; then to 12288, past the widths in use; then the approach to infinite width.
 WIDTHS = (
@@ -35,23 +37,54 @@ WIDTHS = (
     *(1024, 2048, 4096, 12_288, 2**15, 2**18, 2**21, 2**25),
 )
 WIDEST_IN_USE = 12_288
-# Multiply-adds that a row may cost: they decide its draws, then its reach. Real weights are what most people use.
+# Multiply-adds that a far set may cost: they decide its draws, then its reach. Real weights are what most people use.
 BUDGETS = {Field.REAL: 7.3e11, Field.COMPLEX: 1.2e11, Field.QUATERNION: 7e10}
 MOST_DRAWS = 4_000
 FAR_DRAWS = 1_000
 FEWEST_DRAWS = 500
+NEAR_BUDGETS = {Field.REAL: 1e12, Field.COMPLEX: 6e11, Field.QUATERNION: 5e11}
+NEAR_DRAWS = 20_000
+NEAR_FEWEST = 2_000
+NARROW = 64  # to here near sets go to the last horizon
+NEAR_C = (16.0, 8.0)  # sqrt(n) steps of a near set: at most, and before its draws are cut
 
 
-def row_size(n: int, field: Field) -> tuple[int, int]:
-    """(draws, largest horizon) of a row: as many draws as its budget pays for, then a shorter reach."""
+@dataclass(frozen=True)
+class DrawSet:
+    """One set of draws of a row."""
+
+    draws: int
+    reach: int
+    seed: int
+
+
+def row_sets(n: int, field: Field) -> dict[str, DrawSet]:
+    """The sets behind a row by name; no "far" where the near one reaches as far."""
+    sets = {"near": near_set(n, field)}
+    far = far_set(n, field)
+    return sets if far.reach <= sets["near"].reach else {**sets, "far": far}
+
+
+def far_set(n: int, field: Field) -> DrawSet:
+    """As many draws as the budget pays for, then a shorter reach."""
     for reach in HORIZONS[::-1]:
         longest, most = int(reach), MOST_DRAWS
         if n > WIDEST_IN_USE:
             longest, most = min(longest, FAR_REACH), FAR_DRAWS
         draws = min(most, int(BUDGETS[field] / _work(n, longest, field)))
         if draws >= FEWEST_DRAWS:
-            return draws, longest
+            return DrawSet(draws, longest, SEED)
     raise ValueError(f"the budget of {BUDGETS[field]:g} does not pay for any row at n={n}.")
+
+
+def near_set(n: int, field: Field) -> DrawSet:
+    """All draws over `NEAR_C[0]` sqrt(n) steps, then a shorter reach, then fewer draws, then a shorter reach still."""
+    furthest, wanted = (int(HORIZONS[-1] if n <= NARROW else c * math.sqrt(n)) for c in NEAR_C)
+    affordable = [(int(t), int(NEAR_BUDGETS[field] / _work(n, int(t), field))) for t in HORIZONS[::-1] if t <= furthest]
+    for reach, draws in affordable:
+        if draws >= (NEAR_DRAWS if reach >= wanted else NEAR_FEWEST):
+            return DrawSet(min(draws, NEAR_DRAWS), reach, SEED + 1)
+    raise ValueError(f"the budget of {NEAR_BUDGETS[field]:g} does not pay for any row at n={n}.")
 
 
 def _work(n: int, k: int, field: Field) -> float:
@@ -61,22 +94,16 @@ def _work(n: int, k: int, field: Field) -> float:
     return field.beta**2 * steps + 60.0 * field.beta * columns**2 / 2.0 + 200.0 * k
 
 
-def draw_row(n: int, field: Field, draws: int, reach: int, seed: int = SEED) -> dict[str, NDArray[Any]]:
-    """One row of the table: quantiles over `draws` paths, NaN past `reach`."""
-    paths = 2.0 * sample(n, reach, field, samples=draws, seed=seed).log_norms
-    inside = reach >= HORIZONS
+def draw_set(n: int, field: Field, chosen: DrawSet) -> dict[str, NDArray[Any]]:
+    """Quantiles over the paths of one set, NaN past its reach."""
+    paths = 2.0 * sample(n, chosen.reach, field, samples=chosen.draws, seed=chosen.seed, driven=False).log_norms
+    inside = chosen.reach >= HORIZONS
     wanted = HORIZONS[inside]
     levels = np.array(LEVELS)
-    row: dict[str, NDArray[Any]] = {
-        "log_scale": np.full((len(MODELS), HORIZONS.size, levels.size), np.nan),
-        "log_scale_error": np.full((len(MODELS), HORIZONS.size), np.nan),
-        "log_energy": np.full((HORIZONS.size, levels.size), np.nan),
-        "held_share": np.full(HORIZONS.size, np.nan),
-        "held_log_scale": np.full(HORIZONS.size, np.nan),
-    }
+    row = blank_row()
     p = 1.0 - DEFAULT
-    spread = math.sqrt(draws * p * (1.0 - p))
-    low, high = (min(max(round(draws * p + sign * spread), 0), draws - 1) for sign in (-1, 1))
+    spread = math.sqrt(chosen.draws * p * (1.0 - p))
+    low, high = (min(max(round(chosen.draws * p + sign * spread), 0), chosen.draws - 1) for sign in (-1, 1))
     for i, model in enumerate(MODELS):
         scales = np.sort(largest_log_scales(paths, wanted, math.log(BOUND), model), axis=0)
         row["log_scale"][i, inside] = np.quantile(scales, levels, axis=0, method="median_unbiased").T
@@ -86,25 +113,53 @@ def draw_row(n: int, field: Field, draws: int, reach: int, seed: int = SEED) -> 
     return row
 
 
+def blank_row() -> dict[str, NDArray[Any]]:
+    """The columns of a row, all NaN."""
+    shapes = {
+        "log_scale": (len(MODELS), HORIZONS.size, len(LEVELS)),
+        "log_scale_error": (len(MODELS), HORIZONS.size),
+        "log_energy": (HORIZONS.size, len(LEVELS)),
+        "held_share": (HORIZONS.size,),
+        "held_log_scale": (HORIZONS.size,),
+    }
+    return {name: np.full(shape, np.nan) for name, shape in shapes.items()}
+
+
+def merged(near: Mapping[str, NDArray[Any]], far: Mapping[str, NDArray[Any]] | None) -> dict[str, NDArray[Any]]:
+    """One row of two sets: each horizon from the near one where that reaches."""
+    if far is None:
+        return {name: near[name] for name in NAMES}
+    row = {}
+    for name in NAMES:
+        missing = np.isnan(near[name])
+        row[name] = np.where(missing, far[name], near[name])
+    return row
+
+
 def fill(directory: Path, minutes: float, fields: tuple[Field, ...]) -> Iterator[str]:
-    """Draw the missing rows into the directory, cheapest first, until the time is up; one line of text a row."""
+    """Draw the missing sets into the directory, cheapest first, until the time is up; one line of text per set."""
     directory.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60.0 * minutes
-    jobs = [(n, field, *row_size(n, field)) for field in fields for n in WIDTHS]
-    for n, field, draws, reach in sorted(jobs, key=lambda job: job[2] * _work(job[0], job[3], job[1])):
-        path = directory / f"{field.value}-{n}.npz"
+    jobs = [(n, field, name, chosen) for field in fields for n in WIDTHS for name, chosen in row_sets(n, field).items()]
+    for n, field, name, chosen in sorted(jobs, key=lambda job: job[3].draws * _work(job[0], job[3].reach, job[1])):
+        path = _file(directory, field, n, name)
         if path.exists():
             continue
         if time.monotonic() > end:
-            yield f"{field.value} n={n}: left out, the time is up"
+            yield f"{field.value} n={n} {name}: left out, the time is up"
             continue
         start = time.monotonic()
-        row = {"draws": np.array(draws), "reach": np.array(reach), **draw_row(n, field, draws, reach)}
+        found = {**draw_set(n, field, chosen), "revision": np.array(str(git_revision()))}
         temporary = path.with_suffix(".part")
         with temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **row)
+            np.savez(file, allow_pickle=False, **found)
         os.replace(temporary, path)
-        yield f"{field.value} n={n}: {draws} draws to T={reach} in {time.monotonic() - start:.1f} s"
+        seconds = time.monotonic() - start
+        yield f"{field.value} n={n} {name}: {chosen.draws} draws to T={chosen.reach} in {seconds:.1f} s"
+
+
+def _file(directory: Path, field: Field, n: int, name: str) -> Path:
+    return directory / f"{field.value}-{n}-{name}.npz"
 
 
 def rounded(values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -116,37 +171,59 @@ def rounded(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def pack(directory: Path, target: Path) -> None:
-    """Put all rows of the directory into one file, rounded, and say beside it where they come from."""
+    """Put all rows of the directory into one file, rounded, and say beside it where they come from.
+
+    Raises
+    ------
+    ValueError
+        A set is missing.
+    """
     arrays: dict[str, NDArray[Any]] = {}
+    revisions: dict[str, set[str]] = {"near": set(), "far": set()}
     for field in Field:
-        rows = {int(path.stem.split("-")[1]): path for path in directory.glob(f"{field.value}-*.npz")}
-        if not rows:
-            raise ValueError(
-                f"{directory} holds no row for {field.value} weights; run the command without --pack-only."
-            )
-        loaded = [np.load(rows[n], allow_pickle=False) for n in sorted(rows)]
-        arrays[f"{field.value}_n"] = np.array(sorted(rows), dtype=np.int64)
-        for name in ("draws", "reach"):
-            arrays[f"{field.value}_{name}"] = np.array([row[name] for row in loaded], dtype=np.int64)
+        rows = []
+        sizes: dict[str, list[int]] = {name: [] for name in ("draws", "reach", "near_draws", "near_reach")}
+        for n in WIDTHS:
+            sets = row_sets(n, field)
+            loaded: dict[str, Any] = {}
+            for name in sets:
+                path = _file(directory, field, n, name)
+                if not path.exists():
+                    raise ValueError(
+                        f"{directory} holds no {name} draws of {field.value} weights at n={n}; "
+                        "run the command without --pack-only."
+                    )
+                loaded[name] = np.load(path, allow_pickle=False)
+                revisions[name].add(str(loaded[name]["revision"]))
+            rows.append(merged(loaded["near"], loaded.get("far")))
+            last = sets.get("far", sets["near"])
+            for name, size in zip(sizes, (last.draws, last.reach, sets["near"].draws, sets["near"].reach), strict=True):
+                sizes[name].append(size)
+        arrays[f"{field.value}_n"] = np.array(WIDTHS, dtype=np.int64)
+        arrays |= {f"{field.value}_{name}": np.array(size, dtype=np.int64) for name, size in sizes.items()}
         for name in NAMES:
-            arrays[f"{field.value}_{name}"] = rounded(np.stack([row[name] for row in loaded]))
+            arrays[f"{field.value}_{name}"] = rounded(np.stack([row[name] for row in rows]))
     with zipfile.ZipFile(target, "w") as archive:
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
             entry = zipfile.ZipInfo(f"{name}.npy")  # with a fixed date: the same rows, the same bytes
             archive.writestr(entry, buffer.getvalue(), zipfile.ZIP_DEFLATED, compresslevel=9)
-    facts = {"command": "python -m signalprop.initialization.make_table", "seed": SEED}
+    facts = {
+        "command": "python -m signalprop.initialization.make_table",
+        "seed": SEED,
+        "drawn_at": {name: sorted(found) for name, found in revisions.items()},  # git revisions
+    }
     target.with_suffix(".json").write_text(json.dumps({**facts, **provenance()}, indent=2) + "\n")
 
 
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--directory", type=Path, default=Path("build/one_draw"), help="where finished rows are kept")
-    parser.add_argument("--minutes", type=float, default=60.0, help="start no new row after this time")
+    parser.add_argument("--directory", type=Path, default=Path("build/one_draw"), help="where finished sets are kept")
+    parser.add_argument("--minutes", type=float, default=60.0, help="start no new set after this time")
     parser.add_argument("--fields", nargs="+", type=Field, default=list(Field), help="which fields to draw")
-    parser.add_argument("--pack-only", action="store_true", help="draw nothing, pack the rows that are there")
+    parser.add_argument("--pack-only", action="store_true", help="draw nothing, pack the sets that are there")
     options = parser.parse_args()
     if not options.pack_only:
         for line in fill(options.directory, options.minutes, tuple(options.fields)):

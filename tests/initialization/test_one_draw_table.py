@@ -200,17 +200,20 @@ def test_table_covers_what_it_says():
     for field in FIELDS:
         rows = one_draw_table.table(field)
         assert tuple(rows.n) == make_table.WIDTHS
-        assert [make_table.row_size(int(n), field) for n in rows.n] == list(zip(rows.draws, rows.reach, strict=True))
+        sizes = [make_table.far_set(int(n), field) for n in rows.n]
+        assert [(size.draws, size.reach) for size in sizes] == list(zip(rows.draws, rows.reach, strict=True))
     real = one_draw_table.table(Field.REAL)
     assert real.reach[(real.n <= 12_288)].min() >= 2000
 
 
 def test_a_row_is_what_its_script_draws(tmp_path, monkeypatch):
     monkeypatch.setattr(make_table, "WIDTHS", (1,))
+    monkeypatch.setattr(make_table, "NARROW", 0)  # so that a far set is needed
     monkeypatch.setattr(make_table, "MOST_DRAWS", 200)
     monkeypatch.setattr(make_table, "FEWEST_DRAWS", 100)
+    monkeypatch.setattr(make_table, "NEAR_DRAWS", 300)
     lines = list(make_table.fill(tmp_path, 1.0, tuple(Field)))
-    assert len(lines) == 3
+    assert len(lines) == 6
     assert not list(make_table.fill(tmp_path, 1.0, tuple(Field)))  # finished rows are kept
     target = tmp_path / "packed.npz"
     make_table.pack(tmp_path, target)
@@ -218,6 +221,12 @@ def test_a_row_is_what_its_script_draws(tmp_path, monkeypatch):
     make_table.pack(tmp_path, target)
     assert target.read_bytes() == first
     packed = np.load(target, allow_pickle=False)
-    want = make_table.draw_row(1, Field.REAL, 200, int(HORIZONS[-1]))
+    sets = make_table.row_sets(1, Field.REAL)
+    assert [(one.draws, one.reach) for one in sets.values()] == [(300, 16), (200, 2000)]
+    near, far = (make_table.draw_set(1, Field.REAL, sets[name]) for name in ("near", "far"))
     for name in one_draw_table.NAMES:
-        np.testing.assert_allclose(packed[f"real_{name}"][0], want[name], rtol=2.0**-15)
+        steps = int(name.startswith("log_scale"))  # the axis of the horizons
+        got, of_near, of_far = (
+            np.moveaxis(found, steps, -1) for found in (packed[f"real_{name}"][0], near[name], far[name])
+        )
+        np.testing.assert_allclose(got, np.where(HORIZONS <= 16, of_near, of_far), rtol=2.0**-15)
