@@ -42,16 +42,18 @@ BUDGETS = {Field.REAL: 7.3e11, Field.COMPLEX: 1.2e11, Field.QUATERNION: 7e10}
 MOST_DRAWS = 4_000
 FAR_DRAWS = 1_000
 FEWEST_DRAWS = 500
-NEAR_BUDGETS = {Field.REAL: 1e12, Field.COMPLEX: 6e11, Field.QUATERNION: 5e11}
-NEAR_DRAWS = 20_000
-NEAR_FEWEST = 2_000
-NARROW = 64  # to here near sets go to the last horizon
-NEAR_C = (16.0, 8.0)  # sqrt(n) steps of a near set: at most, and before its draws are cut
+NEAR_BUDGETS = {Field.REAL: 6e11, Field.COMPLEX: 2e11, Field.QUATERNION: 1.2e11}
+NEAR_DRAWS = 12_000
+NEAR_FEWEST = 1_000
+NEAR_REACH = 512  # of the near sets that cost next to nothing
+NARROW = 64  # and of which widths these are
+NEAR_C = (16.0, 8.0)  # sqrt(n) steps of the other near sets: at most, and before their draws are cut
+NEAR_WIDEST = 2**15  # beyond, the far set reaches no fewer sqrt(n) steps than a near one would
 
 
 @dataclass(frozen=True)
 class DrawSet:
-    """One set of draws of a row."""
+    """How many draws, over how many steps, from which root seed."""
 
     draws: int
     reach: int
@@ -59,10 +61,9 @@ class DrawSet:
 
 
 def row_sets(n: int, field: Field) -> dict[str, DrawSet]:
-    """The sets behind a row by name; no "far" where the near one reaches as far."""
-    sets = {"near": near_set(n, field)}
-    far = far_set(n, field)
-    return sets if far.reach <= sets["near"].reach else {**sets, "far": far}
+    """The sets behind a row, by name."""
+    far = {"far": far_set(n, field)}
+    return far if n > NEAR_WIDEST else {"near": near_set(n, field), **far}
 
 
 def far_set(n: int, field: Field) -> DrawSet:
@@ -79,7 +80,7 @@ def far_set(n: int, field: Field) -> DrawSet:
 
 def near_set(n: int, field: Field) -> DrawSet:
     """All draws over `NEAR_C[0]` sqrt(n) steps, then a shorter reach, then fewer draws, then a shorter reach still."""
-    furthest, wanted = (int(HORIZONS[-1] if n <= NARROW else c * math.sqrt(n)) for c in NEAR_C)
+    furthest, wanted = (NEAR_REACH if n <= NARROW else int(c * math.sqrt(n)) for c in NEAR_C)
     affordable = [(int(t), int(NEAR_BUDGETS[field] / _work(n, int(t), field))) for t in HORIZONS[::-1] if t <= furthest]
     for reach, draws in affordable:
         if draws >= (NEAR_DRAWS if reach >= wanted else NEAR_FEWEST):
@@ -125,15 +126,11 @@ def blank_row() -> dict[str, NDArray[Any]]:
     return {name: np.full(shape, np.nan) for name, shape in shapes.items()}
 
 
-def merged(near: Mapping[str, NDArray[Any]], far: Mapping[str, NDArray[Any]] | None) -> dict[str, NDArray[Any]]:
+def merged(far: Mapping[str, NDArray[Any]], near: Mapping[str, NDArray[Any]] | None) -> dict[str, NDArray[Any]]:
     """One row of two sets: each horizon from the near one where that reaches."""
-    if far is None:
-        return {name: near[name] for name in NAMES}
-    row = {}
-    for name in NAMES:
-        missing = np.isnan(near[name])
-        row[name] = np.where(missing, far[name], near[name])
-    return row
+    return {
+        name: far[name] if near is None else np.where(np.isnan(near[name]), far[name], near[name]) for name in NAMES
+    }
 
 
 def fill(directory: Path, minutes: float, fields: tuple[Field, ...]) -> Iterator[str]:
@@ -195,9 +192,9 @@ def pack(directory: Path, target: Path) -> None:
                     )
                 loaded[name] = np.load(path, allow_pickle=False)
                 revisions[name].add(str(loaded[name]["revision"]))
-            rows.append(merged(loaded["near"], loaded.get("far")))
-            last = sets.get("far", sets["near"])
-            for name, size in zip(sizes, (last.draws, last.reach, sets["near"].draws, sets["near"].reach), strict=True):
+            rows.append(merged(loaded["far"], loaded.get("near")))
+            near, far = sets.get("near", sets["far"]), sets["far"]
+            for name, size in zip(sizes, (far.draws, max(far.reach, near.reach), near.draws, near.reach), strict=True):
                 sizes[name].append(size)
         arrays[f"{field.value}_n"] = np.array(WIDTHS, dtype=np.int64)
         arrays |= {f"{field.value}_{name}": np.array(size, dtype=np.int64) for name, size in sizes.items()}

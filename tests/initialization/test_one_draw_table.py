@@ -208,7 +208,7 @@ def test_table_covers_what_it_says():
 
 def test_a_row_is_what_its_script_draws(tmp_path, monkeypatch):
     monkeypatch.setattr(make_table, "WIDTHS", (1,))
-    monkeypatch.setattr(make_table, "NARROW", 0)  # so that a far set is needed
+    monkeypatch.setattr(make_table, "NARROW", 0)  # so that the near set ends early
     monkeypatch.setattr(make_table, "MOST_DRAWS", 200)
     monkeypatch.setattr(make_table, "FEWEST_DRAWS", 100)
     monkeypatch.setattr(make_table, "NEAR_DRAWS", 300)
