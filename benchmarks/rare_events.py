@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.suite import OTHER, OURS, Comparison, Contender
 from signalprop import Estimate, rnn_energy, sample
+from signalprop._streams import stream
 from signalprop.fields import Field
 from signalprop.ginibre import tempered
 from signalprop.ginibre._hessenberg import hessenberg_kernel
@@ -68,12 +69,12 @@ def plain_draws(n, k, field, seed):
 
 
 def hamiltonian(n, k, field, seed):
-    moves = tempered.schedule(n, k, field, np.random.default_rng(0))
-    return tempered.repetition(n, k, field, 100, moves, np.random.default_rng(seed))[-1]
+    moves = tempered.schedule(n, k, field, stream(0, "schedule"))
+    return tempered.repetition(n, k, field, 100, moves, stream(seed, "repetition"))[-1]
 
 
 def ladder(n, k, field, seed, **options):
-    return autoregressive(n, k, field, rng=np.random.default_rng(seed), **options)
+    return autoregressive(n, k, field, rng=stream(seed, "repetition"), **options)
 
 
 SAMPLERS = {
@@ -118,9 +119,9 @@ def comparisons(quick):
             k = round(c * math.sqrt(n))
             spread = sample(n, k, field.value, samples=many, seed=7).rnn().relative_stderr ** 2 * many
             dense = sample(n, k, field.value, samples=many // 10, seed=7, method="dense").rnn().relative_stderr ** 2
-            moves = tempered.schedule(n, k, field, np.random.default_rng(0))
+            moves = tempered.schedule(n, k, field, stream(0, "schedule"))
             ends = [
-                tempered.repetition(n, k, field, 32, moves, np.random.default_rng(seed))[-1]
+                tempered.repetition(n, k, field, 32, moves, stream(seed, "repetition"))[-1]
                 for seed in range(20 if quick else 100)
             ]
             even = Estimate.from_repetitions(ends).relative_stderr ** 2 * len(ends)
@@ -129,7 +130,7 @@ def comparisons(quick):
                 return lambda: sample(n, k, field.value, samples=count, method=method, workers=1)
 
             def repeat(k=k, field=field, moves=moves):
-                return tempered.repetition(n, k, field, 32, moves, np.random.default_rng(1))
+                return tempered.repetition(n, k, field, 32, moves, stream(1, "repetition"))
 
             yield Comparison(
                 f"{field} weights, n = 100, to 5 %", "c", c, "",

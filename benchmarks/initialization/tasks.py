@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
+
+from signalprop._streams import split_order
 
 TEST_DIGITS = 360
 COPY_TEST = 512
@@ -57,7 +58,7 @@ def digits() -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         from sklearn.datasets import load_digits
 
         images, labels = load_digits(return_X_y=True)
-        order = np.random.default_rng(0).permutation(len(labels))
+        order = split_order(len(labels))
         train, test = order[TEST_DIGITS:], order[:TEST_DIGITS]
         images = (images - images[train].mean()) / images[train].std()
         pixels = torch.tensor(images, dtype=torch.float32)[..., None]

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from signalprop import recurrences
+from signalprop._streams import child_seeds, stream
 from signalprop.recurrences import LinearRecurrence
 from signalprop.recurrences.operators import Array
 
@@ -76,11 +77,12 @@ def data(
     steps = np.unique(np.round(np.geomspace(1, horizon, 120)).astype(int))
     drawn = np.isin(steps, steps[np.searchsorted(steps, np.geomspace(1, horizon, _DRAWN_STEPS) - 0.5)])
     parts = []
+    seeds = child_seeds(seed, "recurrences figure", count=len(_STYLES))  # so that the curves differ in their inputs too
     for count, (name, layer) in enumerate(layers(width, seed).items()):
         brought = float(np.sum(np.abs(layer.B) ** 2))
         rho = SLOW_CORRELATION if name == SLOW else 0.0
-        sampled = layer.sample(horizon, samples=samples, seed=seed, correlation=rho)
-        left, left_stderr = _left(layer, steps, samples, seed)
+        sampled = layer.sample(horizon, samples=samples, seed=seeds[count], correlation=rho)
+        left, left_stderr = _left(layer, steps, samples, seeds[count])
         frame = pd.DataFrame(
             {
                 "width": width,
@@ -133,7 +135,7 @@ def _left(
     layer: LinearRecurrence, steps: Array, samples: int, seed: int
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Share of the energy of drawn single inputs left after each step: mean and its standard error."""
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(1,))))
+    rng = stream(seed, "single inputs", layer.input_size)
     state = layer.B @ rng.standard_normal((layer.input_size, samples))
     brought = float(np.sum(np.abs(layer.B) ** 2))
     energies = np.empty((samples, int(steps[-1]) + 1))

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from signalprop import energy
 from signalprop._checks import whole_number
+from signalprop._streams import cell_key, generator
 from signalprop._threads import thread_map
 from signalprop.fields import Field, as_field, one_of
 from signalprop.ginibre import _tilted
-from signalprop.ginibre._streams import cell_key, generator
 
 if TYPE_CHECKING:
     from signalprop.montecarlo.estimate import Estimate

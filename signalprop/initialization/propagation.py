@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._checks import whole_number
+from signalprop._streams import stream
 from signalprop._terminal import show
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
@@ -141,7 +142,7 @@ def propagate(weights: Any, horizon: int, *, directions: int = 16, seed: int = 0
         raise ValueError(
             f"directions * (horizon + 1) must be at most {_TOO_MANY}, got {count} * {steps + 1}; take fewer."
         )
-    rng = np.random.default_rng(whole_number(seed, "seed", 0))
+    rng = stream(whole_number(seed, "seed", 0), "directions", n)
     field = Field.COMPLEX if np.iscomplexobj(matrix) else Field.REAL
     start = rng.standard_normal((n, count))
     if field is Field.COMPLEX:

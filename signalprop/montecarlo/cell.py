@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
+from signalprop._streams import cell_key, generator
 from signalprop.fields import Field, as_field, choices
 from signalprop.ginibre import dense, krylov, tempered
-from signalprop.ginibre._streams import cell_key, generator
 from signalprop.ginibre.dense import Activation, Layer
 from signalprop.montecarlo.estimate import QUANTILES, Estimate
 

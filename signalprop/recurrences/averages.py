@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from signalprop._checks import whole_number
+from signalprop._streams import child_seeds
 from signalprop.fields import one_of
 from signalprop.recurrences.lru_layer import squared_radii
 from signalprop.recurrences.lti import MAX_HORIZON, LinearRecurrence, checked_correlation
@@ -173,8 +174,8 @@ def drawn_average(draw: Callable[[int], LinearRecurrence], horizon: int, *, draw
     ((11,), (11,))
     """
     count, root = whole_number(draws, "draws", 2), whole_number(seed, "seed", 0)
-    seeds = np.random.SeedSequence(root).generate_state(count, np.uint64)
-    paths = np.array([draw(int(one)).energy(horizon) for one in seeds])
+    seeds = child_seeds(root, "drawn average", count=count)
+    paths = np.array([draw(one).energy(horizon) for one in seeds])
     return Average(paths.mean(axis=0), paths.std(axis=0, ddof=1) / math.sqrt(count))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from signalprop._checks import positive_float, whole_number
+from signalprop._streams import stream
 from signalprop.fields import Field, as_field
 from signalprop.recurrences.lti import LinearRecurrence
 
@@ -44,7 +45,7 @@ def gaussian(n: int, field: str = "real", *, scale: float = 1.0, seed: int = 0) 
         raise ValueError(
             "quaternion weights are not drawn here; use field='real' or 'complex', or signalprop.lru_energy."
         )
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+    rng = stream(whole_number(seed, "seed", 0), "gaussian W", width, kind.value)
     W: Any = rng.standard_normal((width, width))
     if kind is Field.COMPLEX:
         W = (W + 1j * rng.standard_normal((width, width))) / math.sqrt(2.0)
@@ -69,7 +70,7 @@ def orthogonal(n: int, *, gamma: float = 1.0, seed: int = 0) -> LinearRecurrence
     width = whole_number(n, "n", 1, MAX_WIDTH)
     if not 0.0 < gamma <= 1.0:
         raise ValueError(f"gamma must lie in (0, 1], got {gamma}.")
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+    rng = stream(whole_number(seed, "seed", 0), "orthogonal W", width)
     Q, R = np.linalg.qr(rng.standard_normal((width, width)))
     # The signs of the diagonal of R make the law that of Haar.
     return LinearRecurrence(gamma * Q * np.sign(np.diag(R)), np.eye(width) / math.sqrt(width))

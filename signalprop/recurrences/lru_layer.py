@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from signalprop._checks import whole_number
+from signalprop._streams import stream
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Diagonal, finite_array
 from signalprop.recurrences.power_sums import LOG_ZERO, checked_phase
@@ -176,7 +177,7 @@ def lru(
     units, inputs = whole_number(state_size, "state_size", 1, 10**6), whole_number(input_size, "input_size", 1, 10**6)
     low, high = squared_radii(r_min, r_max)
     phase = checked_phase(max_phase)
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+    rng = stream(whole_number(seed, "seed", 0), "lru", units, inputs)
     # U = 0 would be a modulus of zero where r_min = 0.
     share = rng.random(units)
     square = np.where(share > 0.0, low + share * (high - low), low + 2.0**-54 * (high - low))

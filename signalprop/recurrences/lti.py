@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from signalprop._checks import whole_number
+from signalprop._streams import stream
 from signalprop.recurrences.decay import decay, one_thread_if_small
 from signalprop.recurrences.operators import Array, Dense, Diagonal, Rotations, as_operator, finite_array
 from signalprop.recurrences.power_sums import (
@@ -251,7 +252,7 @@ class LinearRecurrence:
         steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
         count = whole_number(samples, "samples", 2)
         rho, root = checked_correlation(correlation), self._root(covariance)
-        rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+        rng = stream(whole_number(seed, "seed", 0), "inputs", self.input_size)
         energies = np.zeros((count, steps + 1, self.heads))
         state = np.zeros((self.state_size, count))
         noise = np.zeros((self.input_size, count))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from signalprop._checks import whole_number
+from signalprop._streams import stream
 from signalprop.fields import one_of
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Rotations, finite_array
@@ -185,7 +186,7 @@ def rotrnn(
     size, inputs, count = state_and_heads(state_size, input_size, heads)
     one_of(rotation, ROTATIONS, "rotation")
     phase = checked_phase(max_phase)
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+    rng = stream(whole_number(seed, "seed", 0), "rotrnn", size, inputs, count)
     rates: Any = None
     if gamma is None:
         low, high = gamma_rates(gamma_range)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from signalprop._checks import positive_float, whole_number
+from signalprop._streams import stream
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Diagonal
 from signalprop.recurrences.power_sums import Floats, complex_expm1
@@ -92,7 +93,7 @@ def s4(
     True
     """
     A, B = hippo_legs(state_size)
-    step = float(_steps(dt, dt_range, 1, seed)[0])
+    step = float(_steps("s4", dt, dt_range, 1, seed)[0])
     one = np.eye(len(A))
     implicit = one - step / 2.0 * A
     return LinearRecurrence(
@@ -135,7 +136,7 @@ def s4d_lin(
     if whole_number(state_size, "state_size", 2, 10**6) % 2:
         raise ValueError(f"state_size must be even, because conjugate pairs are kept once, got {state_size}.")
     values = -0.5 + 1j * math.pi * np.arange(int(state_size) // 2)
-    steps = _steps(dt, dt_range, count, seed)
+    steps = _steps("s4d_lin", dt, dt_range, count, seed)
     held = _hold(values, steps[:, None]).ravel()
     entry = np.zeros((held.size, count), np.complex128)
     entry[np.arange(held.size), np.repeat(np.arange(count), len(values))] = held
@@ -176,8 +177,8 @@ def s5(
     """
     values, vectors = hippo_normal_modes(state_size)
     inputs = whole_number(input_size, "input_size", 1, 10**6)
-    steps = _steps(dt, dt_range, len(values), seed)
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0), spawn_key=(1,))))
+    steps = _steps("s5", dt, dt_range, len(values), seed)
+    rng = stream(whole_number(seed, "seed", 0), "s5", len(values), inputs)
     entry = vectors.conj().T @ (rng.standard_normal((len(vectors), inputs)) / math.sqrt(len(vectors)))
     turned = steps * values
     return LinearRecurrence(Diagonal(turned.real, turned.imag), _hold(values, steps)[:, None] * entry)
@@ -197,9 +198,9 @@ def log_range(dt_range: tuple[float, float]) -> tuple[float, float]:
     return math.log(low), math.log(high)
 
 
-def _steps(dt: ArrayLike | None, dt_range: tuple[float, float], count: int, seed: int) -> Floats:
+def _steps(kind: str, dt: ArrayLike | None, dt_range: tuple[float, float], count: int, seed: int) -> Floats:
     if dt is None:
-        rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(whole_number(seed, "seed", 0))))
+        rng = stream(whole_number(seed, "seed", 0), "time steps", kind, count)
         return np.exp(rng.uniform(*log_range(dt_range), count))
     given = np.asarray(dt, np.float64)
     if given.shape not in ((), (count,)):

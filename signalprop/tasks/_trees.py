@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop.ginibre._streams import cell_key, generator
+from signalprop._streams import cell_key, generator
 from signalprop.tasks._grammar import END_CODE, FIRST_DIGIT, FIRST_OPERATOR, OPERATORS, Grammar
 
 OPERATOR_P = 0.25

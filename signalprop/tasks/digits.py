@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from signalprop._checks import whole_number
+from signalprop._streams import split_order
 from signalprop.tasks.task import Kind, Split, Task, guess
 
 TEST = 360
@@ -50,7 +51,7 @@ def sequential_digits(*, repeat: int = 1, pause: int = 0, validation: int = 0) -
         raise ImportError("the digits come with scikit-learn; pip install 'signalprop[tasks]'.") from error
     images, labels = load_digits(return_X_y=True)
     kept = whole_number(validation, "validation", 0, len(labels) - TEST - 1)
-    order = np.random.default_rng(0).permutation(len(labels))
+    order = split_order(len(labels))
     rows = {"train": order[TEST + kept :], "validation": order[TEST : TEST + kept], "test": order[:TEST]}
     pixels = (images - images[rows["train"]].mean()) / images[rows["train"]].std()
     pixels = np.pad(np.repeat(pixels.astype(np.float32), held, axis=1), ((0, 0), (0, zeros)))[..., None]

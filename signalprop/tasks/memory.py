@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._checks import whole_number
-from signalprop.ginibre._streams import cell_key, chunk_sizes, generator
+from signalprop._streams import cell_key, chunk_sizes, generator
 from signalprop.tasks.task import Kind, Split, Task
 
 EXAMPLES = 1024  # of one chunk

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from signalprop._provenance import installed_version, provenance
-from signalprop.ginibre._streams import cell_key, generator
+from signalprop._streams import cell_key, generator
 from signalprop.nn import SequenceClassifier, parameter_groups
 from signalprop.tasks import Kind, Split, Task, make
 from signalprop.training.checkpoint import Checkpoint, random_states

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from signalprop import energy, sample
+from signalprop._streams import generator
 from signalprop.fields import Field
 from signalprop.ginibre import dense, krylov
-from signalprop.ginibre._streams import generator
 
 FIELDS = ["complex", "real", "quaternion"]
 METHODS = ["krylov", "dense"]

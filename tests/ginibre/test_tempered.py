@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from signalprop import energy, exact, sample
+from signalprop._streams import generator
 from signalprop.fields import Field
 from signalprop.ginibre import _tilted, tempered
-from signalprop.ginibre._streams import generator
 
 FIELDS = ["complex", "real", "quaternion"]
 P_VALUE = 1e-3

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from signalprop._streams import stream
 from signalprop.initialization import propagate
 
 RNG = np.random.default_rng(0)
@@ -13,7 +14,7 @@ W = RNG.standard_normal((40, 40)) / math.sqrt(40)
 
 def test_paths_are_powers_of_the_matrix():
     found = propagate(W, 30, directions=5, seed=3)
-    x = np.random.default_rng(3).standard_normal((40, 5))
+    x = stream(3, "directions", 40).standard_normal((40, 5))
     for k in (0, 1, 7, 30):
         power = np.linalg.matrix_power(W, k)
         for paths, matrix in ((found.log_signal, power), (found.log_gradient, power.T)):
@@ -25,7 +26,7 @@ def test_paths_are_powers_of_the_matrix():
 def test_complex_gradients_use_the_adjoint():
     matrix = W + 1j * RNG.standard_normal((40, 40))
     found = propagate(matrix, 4, directions=2)
-    generator = np.random.default_rng(0)
+    generator = stream(0, "directions", 40)
     x = generator.standard_normal((40, 2)) + 1j * generator.standard_normal((40, 2))
     back = np.linalg.matrix_power(matrix.conj().T, 4) @ x
     np.testing.assert_allclose(
