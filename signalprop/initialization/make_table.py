@@ -1,6 +1,6 @@
 """The table of `one_draw_table`: drawn row by row by ``python -m signalprop.initialization.make_table``.
 
-A row is one field and width. Its horizons come from two independent sets of draws: many draws up to about sixteen sqrt(n)
+A row is one field and width. Its horizons come from two independent sets of draws: many draws up to about eight sqrt(n)
 steps ("near"), where scales and budgets are read, and fewer that go further ("far"), where the near ones do not reach.
 Sets are written to a working directory as they are finished (``--directory``), so a stopped run goes on where it stopped;
 when all are there they are packed into ``one_draw.npz`` beside this file, with ``one_draw.json`` saying where it comes from.
@@ -42,13 +42,12 @@ BUDGETS = {Field.REAL: 7.3e11, Field.COMPLEX: 1.2e11, Field.QUATERNION: 7e10}
 MOST_DRAWS = 4_000
 FAR_DRAWS = 1_000
 FEWEST_DRAWS = 500
-NEAR_BUDGETS = {Field.REAL: 6e11, Field.COMPLEX: 2e11, Field.QUATERNION: 1.2e11}
-NEAR_DRAWS = 12_000
-NEAR_FEWEST = 1_000
-NEAR_REACH = 512  # of the near sets that cost next to nothing
-NARROW = 64  # and of which widths these are
-NEAR_C = (16.0, 8.0)  # sqrt(n) steps of the other near sets: at most, and before their draws are cut
-NEAR_WIDEST = 2**15  # beyond, the far set reaches no fewer sqrt(n) steps than a near one would
+NEAR_BUDGETS = {Field.REAL: 4e11, Field.COMPLEX: 1.2e11, Field.QUATERNION: 8e10}
+NEAR_DRAWS = 16_000
+NEAR_FEWEST = 2_000
+NEAR_C = 8.0  # sqrt(n) steps of a near set
+NEAR_LEAST = 64  # its steps where the width is small
+NEAR_WIDEST = 12_288  # beyond, the far set reaches no fewer sqrt(n) steps than a near one would
 
 
 @dataclass(frozen=True)
@@ -79,12 +78,12 @@ def far_set(n: int, field: Field) -> DrawSet:
 
 
 def near_set(n: int, field: Field) -> DrawSet:
-    """All draws over `NEAR_C[0]` sqrt(n) steps, then a shorter reach, then fewer draws, then a shorter reach still."""
-    furthest, wanted = (NEAR_REACH if n <= NARROW else int(c * math.sqrt(n)) for c in NEAR_C)
-    affordable = [(int(t), int(NEAR_BUDGETS[field] / _work(n, int(t), field))) for t in HORIZONS[::-1] if t <= furthest]
-    for reach, draws in affordable:
-        if draws >= (NEAR_DRAWS if reach >= wanted else NEAR_FEWEST):
-            return DrawSet(min(draws, NEAR_DRAWS), reach, SEED + 1)
+    """`NEAR_C` sqrt(n) steps, with fewer draws where the budget does not pay for all, then a shorter reach."""
+    furthest = max(NEAR_LEAST, NEAR_C * math.sqrt(n))
+    for reach in HORIZONS[furthest >= HORIZONS][::-1]:
+        draws = min(NEAR_DRAWS, int(NEAR_BUDGETS[field] / _work(n, int(reach), field)))
+        if draws >= NEAR_FEWEST:
+            return DrawSet(draws, int(reach), SEED + 1)
     raise ValueError(f"the budget of {NEAR_BUDGETS[field]:g} does not pay for any row at n={n}.")
 
 

@@ -208,10 +208,10 @@ def test_table_covers_what_it_says():
 
 def test_a_row_is_what_its_script_draws(tmp_path, monkeypatch):
     monkeypatch.setattr(make_table, "WIDTHS", (1,))
-    monkeypatch.setattr(make_table, "NARROW", 0)  # so that the near set ends early
     monkeypatch.setattr(make_table, "MOST_DRAWS", 200)
     monkeypatch.setattr(make_table, "FEWEST_DRAWS", 100)
     monkeypatch.setattr(make_table, "NEAR_DRAWS", 300)
+    monkeypatch.setattr(make_table, "NEAR_FEWEST", 300)
     lines = list(make_table.fill(tmp_path, 1.0, tuple(Field)))
     assert len(lines) == 6
     assert not list(make_table.fill(tmp_path, 1.0, tuple(Field)))  # finished rows are kept
@@ -222,11 +222,11 @@ def test_a_row_is_what_its_script_draws(tmp_path, monkeypatch):
     assert target.read_bytes() == first
     packed = np.load(target, allow_pickle=False)
     sets = make_table.row_sets(1, Field.REAL)
-    assert [(one.draws, one.reach) for one in sets.values()] == [(300, 16), (200, 2000)]
+    assert [(one.draws, one.reach) for one in sets.values()] == [(300, 64), (200, 2000)]
     near, far = (make_table.draw_set(1, Field.REAL, sets[name]) for name in ("near", "far"))
     for name in one_draw_table.NAMES:
         steps = int(name.startswith("log_scale"))  # the axis of the horizons
         got, of_near, of_far = (
             np.moveaxis(found, steps, -1) for found in (packed[f"real_{name}"][0], near[name], far[name])
         )
-        np.testing.assert_allclose(got, np.where(HORIZONS <= 16, of_near, of_far), rtol=2.0**-15)
+        np.testing.assert_allclose(got, np.where(HORIZONS <= 64, of_near, of_far), rtol=2.0**-15)
