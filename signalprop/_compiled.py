@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from numba import njit
 from numba.extending import overload, register_jitable
 
 from signalprop import _complex_energy, _zonal_energy
+from signalprop._numba import kernel
 from signalprop._zonal_energy import Floats
 
 for _helper in (
@@ -33,8 +33,8 @@ def _two_sums(p: Floats, q: Floats, s: Floats, count: int) -> Callable[..., tupl
     return _zonal_energy.two_sums_loop_kernel
 
 
-log_q_many_kernel = njit(nogil=True, cache=True)(_complex_energy.log_q_many_kernel)
-log_s_many_kernel = njit(nogil=True, cache=True)(_complex_energy.log_s_many_kernel)
-log_sum_path_kernel = njit(nogil=True, cache=True)(_complex_energy.log_sum_path_kernel)
-prefix_logs_kernel = njit(nogil=True, cache=True)(_zonal_energy.prefix_logs_kernel)
-zonal_log_q_many_kernel = njit(nogil=True, cache=True)(_zonal_energy.zonal_log_q_many_kernel)
+log_q_many_kernel = kernel(_complex_energy.log_q_many_kernel)
+log_s_many_kernel = kernel(_complex_energy.log_s_many_kernel)
+log_sum_path_kernel = kernel(_complex_energy.log_sum_path_kernel)
+prefix_logs_kernel = kernel(_zonal_energy.prefix_logs_kernel)
+zonal_log_q_many_kernel = kernel(_zonal_energy.zonal_log_q_many_kernel)

@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from signalprop._numba import kernel
 
 _LANES = 8
 _STEPS = 8  # a multiple of four
@@ -124,7 +126,7 @@ _real_step = _product((0,), 1, 4)
 _complex_step = _product((0, 1), 2, 1)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def hessenberg_kernel(k, h_all, below_all, scale, out):  # type: ignore[no-untyped-def]
     """Write ``log ||(scale H)^r e_1||`` into ``out[sample, r]``, r = 1..k.
 
@@ -160,7 +162,7 @@ def hessenberg_kernel(k, h_all, below_all, scale, out):  # type: ignore[no-untyp
             step += steps
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill_panels(panels, size, starts, flat, entries, beta, count, sample, below, scale):  # type: ignore[no-untyped-def]
     for part in range(beta):
         source = (part * count + sample) * entries
@@ -174,7 +176,7 @@ def _fill_panels(panels, size, starts, flat, entries, beta, count, sample, below
         panels[starts[(j + 1) // _LANES] + _LANES * j + (j + 1) % _LANES] = scale * below[j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _far_columns(panels, size, start, v, width, beta, row, steps, active):  # type: ignore[no-untyped-def]
     """Begin all steps of a panel: v_r = its columns where the vectors of all steps are known, times v_{r-1}."""
     for part in range(beta, (steps + 1) * beta):
@@ -195,7 +197,7 @@ def _far_columns(panels, size, start, v, width, beta, row, steps, active):  # ty
                 _plane_3(panels, h + 3 * size, size, v, x, y, width, n, 0, _LANES)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _near_columns(panels, size, starts, v, width, beta, row, steps, active):  # type: ignore[no-untyped-def]
     """Finish step r on rows row+r-1 .. row+r+_LANES-2 (from row 0 in the first panel), r = 1, 2, .."""
     last = active // _LANES
@@ -221,7 +223,7 @@ def _near_columns(panels, size, starts, v, width, beta, row, steps, active):  # 
                 _plane_3(panels, h + 3 * size, size, v, x, y, width, n, lo, hi)
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _norms(v, width, beta, steps, active, log_norm, out):  # type: ignore[no-untyped-def]
     """Log-norms of all steps; the last vector, normalised, becomes v_0."""
     square = 1.0

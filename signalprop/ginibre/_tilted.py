@@ -19,14 +19,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from signalprop._numba import kernel
 
 _SIGN = np.array(((1.0, 1.0, 1.0, 1.0), (1.0, -1.0, 1.0, -1.0), (1.0, -1.0, -1.0, 1.0), (1.0, 1.0, -1.0, -1.0)))
 _FAST = {"reassoc", "contract", "nsz"}
 PAD = 4  # rows and columns of zeros past the last
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST, inline="never")
+@kernel(fastmath=_FAST, inline="never")
 def _dots(z, z0, z1, z2, z3, v, v0, v1, v2, v3, length):  # type: ignore[no-untyped-def]
     """Four inner products of `length` numbers from given places of `z` and `v`."""
     s0 = s1 = s2 = s3 = 0.0
@@ -38,7 +39,7 @@ def _dots(z, z0, z1, z2, z3, v, v0, v1, v2, v3, length):  # type: ignore[no-unty
     return s0, s1, s2, s3
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST, inline="never")
+@kernel(fastmath=_FAST, inline="never")
 def _add(out, o, x, x0, x1, x2, x3, t0, t1, t2, t3, length):  # type: ignore[no-untyped-def]
     """Add to `out` four multiples of `length` numbers from given places of `x`."""
     for q in range(length):
@@ -50,7 +51,7 @@ def _add(out, o, x, x0, x1, x2, x3, t0, t1, t2, t3, length):  # type: ignore[no-
         )
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=_FAST, error_model="numpy")
 def _norm(z, j, columns, beta, width, v, growth):  # type: ignore[no-untyped-def]
     """``log ||Z^j e_1||``; unit vectors v_r into ``v``, part c of v_r from ``(r beta + c) width`` on, and l_r into `growth`."""
     plane = (columns + PAD) * width
@@ -117,7 +118,7 @@ def _norm(z, j, columns, beta, width, v, growth):  # type: ignore[no-untyped-def
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=_FAST, error_model="numpy")
 def _gradient(z, j, columns, beta, width, v, growth, adjoint, gradient):  # type: ignore[no-untyped-def]
     """Gradient of ``log ||Z^j e_1||`` after `_norm`, in the layout of `z`; what it holds below the subdiagonal is not used."""
     plane = (columns + PAD) * width
@@ -187,7 +188,7 @@ def _gradient(z, j, columns, beta, width, v, growth, adjoint, gradient):  # type
                     r += 4
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _excess(x, d):  # type: ignore[no-untyped-def]
     """How far minus the log-density of a subdiagonal coordinate is from x^2/2, and the derivative of that in x."""
     if d <= 1.0:
@@ -201,7 +202,7 @@ def _excess(x, d):  # type: ignore[no-untyped-def]
     return -(d - 1.0) * rest, -mode * slope / math.sqrt(2.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _place(z, x, freedom, active, width):  # type: ignore[no-untyped-def]
     """Write the subdiagonal given by its coordinates."""
     for q in range(active):
@@ -212,7 +213,7 @@ def _place(z, x, freedom, active, width):  # type: ignore[no-untyped-def]
             z[(q + 1) * width + q] = x[q] if d > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _energy(z, x, p, px, freedom, active, columns, beta, width):  # type: ignore[no-untyped-def]
     plane = (columns + PAD) * width
     total = 0.0
@@ -227,7 +228,7 @@ def _energy(z, x, p, px, freedom, active, columns, beta, width):  # type: ignore
     return 0.5 * total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _kick(size, tilt, z, x, p, px, gradient, freedom, active, columns, beta, width):  # type: ignore[no-untyped-def]
     plane = (columns + PAD) * width
     force = size * tilt
@@ -243,7 +244,7 @@ def _kick(size, tilt, z, x, p, px, gradient, freedom, active, columns, beta, wid
             px[q] += force * gradient[(q + 1) * width + q] / omega - size * _excess(x[q], d)[1]
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _rotate(angle, z, x, p, px, freedom, active, columns, beta, width):  # type: ignore[no-untyped-def]
     plane = (columns + PAD) * width
     c, s = math.cos(angle), math.sin(angle)
@@ -261,7 +262,7 @@ def _rotate(angle, z, x, p, px, freedom, active, columns, beta, width):  # type:
     _place(z, x, freedom, active, width)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def norms_kernel(z_all, j, columns, beta, out):  # type: ignore[no-untyped-def]
     """``out[m] = log ||Z_m^j e_1||``."""
     width = columns + PAD
@@ -271,7 +272,7 @@ def norms_kernel(z_all, j, columns, beta, out):  # type: ignore[no-untyped-def]
         out[m] = _norm(z_all[m], j, columns, beta, width, v, growth)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def append_kernel(z_all, x_all, normals, below, j, columns, beta, freedom):  # type: ignore[no-untyped-def]
     """Set column j (from 1 on): `normals` of shape (particles, beta, j), subdiagonal entries `below`."""
     width = columns + PAD
@@ -285,7 +286,7 @@ def append_kernel(z_all, x_all, normals, below, j, columns, beta, freedom):  # t
         _place(z_all[m], x_all[m], freedom, j, width)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def moves_kernel(z_all, x_all, normals, uniforms, freedom, tilt, size, steps, j, columns, beta, logs):  # type: ignore[no-untyped-def]
     """One Hamiltonian move of each matrix, target its law times ``||Z^j e_1||^tilt``; returns the mean acceptance probability.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from signalprop._numba import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _highest_kernel(path, last, log_g):  # type: ignore[no-untyped-def]
     """Largest log(sum_{j<=k} e^{L_j + 2j log g}/(k+1)) over 1 <= k <= last, and its derivative in log g."""
     top = 0.0  # the running sum is e^top * total, its derivative e^top * slope
@@ -34,7 +35,7 @@ def _highest_kernel(path, last, log_g):  # type: ignore[no-untyped-def]
     return highest, steepness
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def driven_kernel(paths, horizons, log_bound, out):  # type: ignore[no-untyped-def]
     """out[draw, i] = largest log g with log(sum_{j<=k} e^{L_j + 2j log g}/(k+1)) <= log_bound for 1 <= k <= horizons[i]."""
     for draw in range(paths.shape[0]):

@@ -8,14 +8,15 @@ the numbers ``columns``; different calls touch different memory.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from signalprop._numba import kernel
 
 # Steps of the adjoint that stay in cache. Memory is read in blocks of them forward in time, which processors prefetch, and
 # only the recursion inside a block runs backward. Sums over time come block by block, with smaller rounding errors.
 _BLOCK = 64
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def real_scan_kernel(a, x, initial, y, rows, columns):  # type: ignore[no-untyped-def]
     """Write y."""
     lo, hi = columns
@@ -31,7 +32,7 @@ def real_scan_kernel(a, x, initial, y, rows, columns):  # type: ignore[no-untype
                 y_t[n] = value
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def pair_scan_kernel(a, x, initial, y, rows, columns):  # type: ignore[no-untyped-def]
     """Write y, for numbers of two parts."""
     lo, hi = 2 * columns[0], 2 * columns[1]
@@ -51,7 +52,7 @@ def pair_scan_kernel(a, x, initial, y, rows, columns):  # type: ignore[no-untype
                 y_t[2 * n + 1] = im
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def real_adjoint_kernel(a, y, initial, g, to_a, to_x, to_initial, rows, columns):  # type: ignore[no-untyped-def]
     """Write the gradients of all three arguments, given the gradient g of y; `to_a` is not yet summed over the batch."""
     lo, hi = columns
@@ -87,7 +88,7 @@ def real_adjoint_kernel(a, y, initial, g, to_a, to_x, to_initial, rows, columns)
         to_initial[b, lo:hi] = carried
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def pair_adjoint_kernel(a, y, initial, g, to_a, to_x, to_initial, rows, columns):  # type: ignore[no-untyped-def]
     """As `real_adjoint_kernel` for numbers of two parts: the same with conj(a) and conj(y)."""
     lo, hi = 2 * columns[0], 2 * columns[1]

@@ -22,9 +22,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from signalprop._numba import kernel
 
 TAIL_ENDS = 12
 TAIL_STATES = 10395
@@ -38,7 +40,7 @@ def _trailing_zeros(typing_context: Any, word: Any) -> Any:
     return types.int64(types.int64), build
 
 
-@njit(nogil=True, inline="always", cache=True)
+@kernel(inline="always")
 def join_in_word_kernel(word, x, y):  # type: ignore[no-untyped-def]
     """Identify ends `x` and `y` of the nibble-packed state; returns the new state and 1 if a chain closed."""
     far_x = (word >> (4 * x)) & 15
@@ -47,7 +49,7 @@ def join_in_word_kernel(word, x, y):  # type: ignore[no-untyped-def]
     return word | (far_y << (4 * far_x)) | (far_x << (4 * far_y)), np.int64(far_x == y)
 
 
-@njit(nogil=True, inline="always", cache=True)
+@kernel(inline="always")
 def tail_rank_kernel(word, mask, order):  # type: ignore[no-untyped-def]
     """Rank in [0, 10395) of the matching of the 12 ends in `mask`.
 
@@ -66,7 +68,7 @@ def tail_rank_kernel(word, mask, order):  # type: ignore[no-untyped-def]
     return rank
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _tail_counts_kernel(completions, counts):  # type: ignore[no-untyped-def]
     """counts[rank, v]: completions (each six pairs of ends) that close v chains of matching number `rank`."""
     partner = np.empty(TAIL_ENDS, np.int64)
@@ -167,7 +169,7 @@ def unfold(histogram: NDArray[np.int64], closings: NDArray[np.int64], k: int) ->
     return tuple(totals[: k + 2])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def walk_permutations_kernel(k, start, other, free, closed_before, classes, histogram):  # type: ignore[no-untyped-def]
     """Depth-first walk: at depth d factor d of the first copy takes free[p], p >= d, of the second copy."""
     last = k - 4
@@ -250,7 +252,7 @@ def walk_permutations_kernel(k, start, other, free, closed_before, classes, hist
             choice[depth] = p + 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def walk_matchings_kernel(k, start, other, factors, closed_before, classes, histogram):  # type: ignore[no-untyped-def]
     """Depth-first walk: at depth d factors[2d] takes factors[p], p > 2d, which is swapped to place 2d+1."""
     last = k - 4
