@@ -21,6 +21,7 @@ FIELD_OF_DTYPE = {
     "complex64": Field.COMPLEX,
     "complex128": Field.COMPLEX,
 }
+MOST_GATES = 4  # of an LSTM; a taller kernel is more likely no stack of square gates
 
 
 class ScaleOptions(TypedDict, total=False):
@@ -72,13 +73,18 @@ class EntryScale:
 
 
 def block_width(shape: Sequence[int], *, wide: bool = False) -> int:
-    """Width n of a kernel (n, n), or of gates stacked as (gates * n, n); with `wide` also as (n, gates * n)."""
+    """Width n of a kernel (n, n), or of 2 to `MOST_GATES` gates stacked as (gates * n, n); with `wide` also as (n, gates * n)."""
     rows, columns = shape if len(shape) == 2 else (0, 0)
     if wide and rows < columns:
         rows, columns = columns, rows
-    if columns < 1 or rows % columns != 0:
+    if columns < 1 or rows < 1 or rows % columns != 0:
         stacks = "(gates * n, n) or (n, gates * n)" if wide else "(gates * n, n)"
         raise ValueError(
             f"a recurrent kernel has shape (n, n), or {stacks} where square gates are stacked, got shape {tuple(shape)}."
+        )
+    if rows > MOST_GATES * columns:
+        raise ValueError(
+            f"shape {tuple(shape)} would be {rows // columns} square gates, and a cell has at most {MOST_GATES}; no scale is "
+            "known for kernels that are not square, such as those of an LSTM with proj_size."
         )
     return columns

@@ -27,7 +27,7 @@ def ginibre(
     Parameters
     ----------
     horizon
-        Number of steps T the signal should survive, 1 <= T <= 1e6. The default criterion is not followed above g = 1 (few steps).
+        Number of steps T the signal should survive, 1 <= T <= 1e6.
     scale
         g itself, instead of `horizon`: ``scale=1.0`` is Glorot.
     **options
@@ -40,8 +40,8 @@ def ginibre(
         ``init(key, shape, dtype=None, out_sharding=None) -> jax.Array``, which Flax takes as ``recurrent_kernel_init``.
 
         - `shape`: (n, n), or gates of square kernels side by side as (n, gates * n), as in the cells of Flax, or stacked as
-          (gates * n, n), as in ``weight_hh`` of Equinox. The fan-in is n in each case. For a stack of layers or heads map over
-          keys by `jax.vmap`.
+          (gates * n, n), as in ``weight_hh`` of Equinox, at most four. The fan-in is n in each case. For a stack of layers or
+          heads map over keys by `jax.vmap`.
         - `dtype`: float16, bfloat16, float32 or float64 (real weights), complex64 or complex128 (complex weights, real and
           imaginary part independent with variance g^2/(2n) each); JAX's default float where it is left out. Drawn in float32
           at least, then rounded to the type.
@@ -52,12 +52,15 @@ def ginibre(
     Raises
     ------
     ValueError
-        Both or neither of `horizon` and `scale`; from the initializer another shape or type, or values out of range.
+        Both or neither of `horizon` and `scale`; from the initializer another shape or type, an option that the criterion does
+        not read, or values out of range.
 
     Notes
     -----
-    The scale is that of the linear recurrence h <- W h. It is exact there, right for tanh as long as signals are small, and a
-    heuristic for gated cells, whose gates start near 1/2.
+    The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small. For
+    GRU and LSTM it promises nothing (status H): their state is kept by a gate, and what counts for a memory of T steps is the
+    bias of that gate, about log T, or log u with u uniform in [1, T - 1] for each unit (Tallec and Ollivier,
+    arXiv:1804.11188).
 
     Examples
     --------
@@ -73,7 +76,7 @@ def ginibre(
         # Python's own types mean JAX's default precision, NumPy's mean what they say.
         wanted = jnp.result_type(dtype) if dtype is float or dtype is complex else jnp.dtype(dtype)
         std = scales.std(shape, wanted.name, wide=True)
-        drawn = jnp.promote_types(wanted, jnp.float32)
+        drawn = jnp.dtype(jnp.float32) if wanted.itemsize < 4 else wanted  # float16, bfloat16
         placed = {} if out_sharding is None else {"out_sharding": out_sharding}
         # jax.random.normal: variance 1, for complex types split evenly between the two parts.
         values = jax.random.normal(key, tuple(shape), drawn, **placed) * std

@@ -34,11 +34,13 @@ def ginibre_(
     ----------
     tensor
         Shape (n, n), or (gates * n, n) with square gates stacked as in ``weight_hh_l0`` of `torch.nn.RNN`, `GRU` and `LSTM`;
-        each gate then has fan-in n. Filled in place, outside of autograd.
+        at most four; each gate then has fan-in n. Filled in place, outside of autograd.
         float16, bfloat16, float32 and float64 take real weights; complex64 and complex128 take complex weights, real and
         imaginary part independent with variance g^2/(2n) each. Drawn in float32 at least, then rounded to the type.
+        A DTensor (FSDP2, tensor parallel) is filled shard by shard, n being the width of the whole kernel; on the meta device
+        only shape and type are checked, as by `torch.nn.init`.
     horizon
-        Number of steps T the signal should survive, 1 <= T <= 1e6. The default criterion is not followed above g = 1 (few steps).
+        Number of steps T the signal should survive, 1 <= T <= 1e6.
     scale
         g itself, instead of `horizon`: ``scale=1.0`` is Glorot.
     generator
@@ -55,7 +57,8 @@ def ginibre_(
     Raises
     ------
     ValueError
-        Another shape or type, a tensor without storage, both or neither of `horizon` and `scale`, or values out of range.
+        Another shape or type, a tensor that is sparse, lazy or has several entries in one place of memory, both or neither of
+        `horizon` and `scale`, an option that the criterion does not read, or values out of range.
 
     Examples
     --------
@@ -64,7 +67,7 @@ def ginibre_(
     >>> round(float(w.square().sum(1).mean().sqrt()), 2)      # g
     0.87
     """
-    _fill_(tensor, _std(tensor, EntryScale(horizon, scale, options)), generator)
+    _fill_(tensor, _std(tensor, EntryScale(horizon, scale, options), generator), generator)
     return tensor
 
 
@@ -100,41 +103,70 @@ def init_recurrent_(
 
     Notes
     -----
-    The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small. For
-    GRU and LSTM it is a heuristic: their gates start near 1/2, so that the state is not driven by W alone, and nothing is
-    proved about them here.
+    The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small.
+
+    For GRU and LSTM it promises nothing (status H). Their state is kept by a gate, not by W: per step by the factor
+    sigmoid(b + ..), which is 1/2 for the usual bias b = 0, so that 2^{-T} of it is left after T steps whatever W is. What
+    counts for a memory of T steps is the bias of that gate (the forget gate of an LSTM, the update gate of a GRU): about
+    log T, as 1 - sigmoid(log T) = 1/(T + 1); or, to have memories of all lengths up to T, log u with u uniform in [1, T - 1]
+    for each unit (Tallec and Ollivier, arXiv:1804.11188). PyTorch adds ``bias_ih`` and ``bias_hh``; the gates are stacked as
+    input, forget, cell, output (LSTM) and reset, update, new (GRU).
 
     Examples
     --------
+    >>> import math
+    >>> import torch
     >>> from torch import nn
-    >>> init_recurrent_(nn.LSTM(8, 64, num_layers=2), 100, criterion="bounded")
+    >>> init_recurrent_(nn.RNN(8, 64, num_layers=2), 100, criterion="bounded")
     ['weight_hh_l0', 'weight_hh_l1']
+
+    The forget gate of an LSTM, for a memory of 100 steps:
+
+    >>> lstm = nn.LSTM(8, 64)
+    >>> with torch.no_grad():
+    ...     _ = lstm.bias_hh_l0[64:128].fill_(math.log(100)), lstm.bias_ih_l0[64:128].zero_()
     """
     scales = EntryScale(horizon, scale, options)
     kernels = _recurrent_kernels(module)
-    stds = [_std(kernel, scales) for kernel in kernels.values()]
+    stds = [_std(kernel, scales, generator) for kernel in kernels.values()]
     for kernel, std in zip(kernels.values(), stds, strict=True):
         _fill_(kernel, std, generator)
     return list(kernels)
 
 
-def _std(tensor: torch.Tensor, scales: EntryScale) -> float:
+def _std(tensor: torch.Tensor, scales: EntryScale, generator: torch.Generator | None) -> float:
+    """Standard deviation of the entries; refuses a tensor that cannot be filled."""
     if not isinstance(tensor, torch.Tensor):
         raise ValueError(f"tensor must be a torch.Tensor, got {type(tensor).__name__}.")
-    if tensor.is_meta:
+    if nn.parameter.is_lazy(tensor):
+        raise ValueError("the tensor is a lazy parameter without a shape yet; send one batch through its module first.")
+    if tensor.layout != torch.strided:
         raise ValueError(
-            f"the tensor of shape {tuple(tensor.shape)} is on the meta device and has no storage to fill; "
-            "give it one first, for a module by module.to_empty(device=...)."
+            f"the tensor must be dense, got the layout {tensor.layout}; fill a dense one and convert that."
         )
-    return scales.std(tensor.shape, str(tensor.dtype).removeprefix("torch."))
+    std = scales.std(tensor.shape, str(tensor.dtype).removeprefix("torch."))
+    if any(stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True)):
+        raise ValueError(
+            f"the tensor of shape {tuple(tensor.shape)} is expanded: several entries are one place of memory; clone() it first."
+        )
+    if tensor.is_inference() and not torch.is_inference_mode_enabled():
+        raise ValueError("the tensor was made in inference mode and cannot be filled outside of it; clone() it first.")
+    mesh = getattr(tensor, "device_mesh", None)
+    if generator is not None and mesh is not None and mesh.device_type == "cpu":
+        raise ValueError(
+            "PyTorch draws a DTensor on a mesh of CPUs from its own generator, whatever is given; leave generator out and call "
+            "torch.manual_seed."
+        )
+    return std
 
 
 def _fill_(tensor: torch.Tensor, std: float, generator: torch.Generator | None) -> None:
     drawn = torch.promote_types(tensor.dtype, torch.float32)
     with torch.no_grad():
-        # torch.randn: variance 1, for complex types split evenly between the two parts.
-        values = torch.randn(tensor.shape, dtype=drawn, device=tensor.device, generator=generator)
-        tensor.copy_(values.mul_(std))
+        # Like the tensor in all but type, so that a sharded one is drawn in its shards and the meta device draws nothing.
+        values = torch.empty_like(tensor, dtype=drawn, memory_format=torch.contiguous_format)
+        # normal_: variance 1, for complex types split evenly between the two parts.
+        tensor.copy_(values.normal_(generator=generator).mul_(std))
 
 
 def _recurrent_kernels(module: nn.Module) -> dict[str, torch.Tensor]:

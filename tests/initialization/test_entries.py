@@ -19,6 +19,16 @@ def test_width_of_square_and_stacked_kernels(shape, width):
             block_width(shape[::-1])
 
 
+@pytest.mark.parametrize("shape", [(25, 5), (256, 16), (5, 1), (8, 5), (0, 3), (3, 0), (0, 0), (7,), (), (2, 4, 4)])
+def test_what_is_no_stack_of_square_gates_is_refused(shape):
+    for wide in (False, True):
+        for turned in (shape, shape[::-1]):
+            with pytest.raises(
+                ValueError, match=r"a recurrent kernel has shape|square gates, and a cell has at most 4"
+            ):
+                block_width(turned, wide=wide)
+
+
 def test_each_width_and_field_is_worked_out_once(monkeypatch):
     asked = []
 

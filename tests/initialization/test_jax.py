@@ -64,6 +64,28 @@ def test_storage_in_16_bits_keeps_the_scale(dtype):
     assert abs(z_of_power(np.asarray(w, dtype=np.float64), g**2 / n)) < 4
 
 
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize(
+    "dtype", ["bfloat16", "float16", "float32", "float64", "complex64", "complex128", float, complex, None]
+)
+def test_strict_promotion(dtype, wide):
+    init = ginibre(scale=0.8)
+    with jax.enable_x64(wide):
+        if not wide and dtype in ("float64", "complex128"):
+            with pytest.warns(UserWarning, match="is not available"):
+                want = init(jax.random.key(0), (40, 40), dtype)
+            with jax.numpy_dtype_promotion("strict"), pytest.warns(UserWarning, match="is not available"):
+                got = init(jax.random.key(0), (40, 40), dtype)
+        else:
+            want = init(jax.random.key(0), (40, 40), dtype)
+            with jax.numpy_dtype_promotion("strict"):
+                got = init(jax.random.key(0), (40, 40), dtype)
+                jitted = jax.jit(init, static_argnums=(1, 2))(jax.random.key(0), (40, 40), dtype)
+            assert jitted.dtype == want.dtype
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
 def test_type_that_is_left_out_is_the_default_of_jax():
     init = ginibre(scale=1.0)
     for dtype in ((), (None,), (float,), ("float32",)):
@@ -139,6 +161,14 @@ def test_an_array_can_be_placed():
         (lambda key: ginibre(10)(key, (2, 3, 3)), r"got shape \(2, 3, 3\)"),
         (lambda key: ginibre(10)(key, (0, 0)), r"got shape \(0, 0\)"),
         (lambda key: ginibre(10)(key, (0, 4)), r"got shape \(0, 4\)"),
+        (
+            lambda key: ginibre(10)(key, (256, 16)),
+            r"shape \(256, 16\) would be 16 square gates, and a cell has at most 4",
+        ),
+        (
+            lambda key: ginibre(10)(key, (16, 256)),
+            r"shape \(16, 256\) would be 16 square gates, and a cell has at most 4",
+        ),
         (lambda key: ginibre(10)(key, (3, 3), jnp.int32), "weights must be of type 'float16', .* got int32"),
         (lambda key: ginibre(10)(key, (3, 3), jnp.float8_e5m2), "got float8_e5m2"),
         (lambda key: ginibre(), "give either horizon"),

@@ -1,3 +1,8 @@
+import os
+import subprocess
+import sys
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -72,7 +77,10 @@ def test_the_scale_is_that_of_safe_scale(dtype, field, options):
 def test_the_promise_holds_for_what_was_filled():
     n, horizon, count = 32, 40, 3000
     g = safe_scale(n, horizon).scale
-    w = ginibre_(torch.empty(count * n, n, dtype=torch.float64), scale=g, generator=seeded(3)).reshape(count, n, n)
+    generator = seeded(3)
+    w = torch.stack(
+        [ginibre_(torch.empty(n, n, dtype=torch.float64), scale=g, generator=generator) for _ in range(count)]
+    )
     h = torch.zeros(count, n, 1, dtype=torch.float64)
     h[:, 0] = 1.0
     log_energies = []
@@ -174,6 +182,17 @@ def reparametrised():
     return cell
 
 
+def inference():
+    with torch.inference_mode():
+        return torch.zeros(3, 3)
+
+
+def quiet(make, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of types that PyTorch calls experimental, or is about to drop
+        return make(*arguments, **options)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -185,7 +204,36 @@ def reparametrised():
         (lambda: ginibre_(torch.empty(0, 0), 10), r"got shape \(0, 0\)"),
         (lambda: ginibre_(torch.tensor(1.0), 10), r"got shape \(\)"),
         (lambda: ginibre_(torch.zeros(3, 3, dtype=torch.int64), 10), "weights must be of type 'float16', .* got int64"),
-        (lambda: ginibre_(torch.empty(3, 3, device="meta"), 10), r"shape \(3, 3\) is on the meta device"),
+        (
+            lambda: ginibre_(torch.empty(25, 5), 10),
+            r"shape \(25, 5\) would be 5 square gates, and a cell has at most 4",
+        ),
+        (
+            lambda: ginibre_(nn.LSTM(4, 64, proj_size=16).weight_hh_l0, 10),
+            r"shape \(256, 16\) would be 16 square gates",
+        ),
+        (lambda: ginibre_(torch.empty(0, 3), 10), r"got shape \(0, 3\)"),
+        (lambda: ginibre_(torch.zeros(3, 3).to_sparse(), 10), r"must be dense, got the layout torch\.sparse_coo"),
+        (
+            lambda: ginibre_(quiet(torch.zeros(3, 3).to_sparse_csr), 10),
+            r"must be dense, got the layout torch\.sparse_csr",
+        ),
+        (lambda: ginibre_(torch.zeros(1, 3).expand(3, 3), 10), r"shape \(3, 3\) is expanded"),
+        (lambda: ginibre_(nn.UninitializedParameter(), 10), "lazy parameter without a shape"),
+        (lambda: ginibre_(inference(), 10), "made in inference mode"),
+        (
+            lambda: ginibre_(quiet(torch.quantize_per_tensor, torch.zeros(3, 3), 0.1, 0, torch.qint8), 10),
+            "weights must be of type 'float16', .* got qint8",
+        ),
+        (
+            lambda: ginibre_(torch.zeros(3, 3, dtype=torch.float8_e5m2), 10),
+            "weights must be of type .* got float8_e5m2",
+        ),
+        (
+            lambda: ginibre_(quiet(torch.zeros, 3, 3, dtype=torch.complex32), 10),
+            "weights must be of type .* got complex32",
+        ),
+        (lambda: ginibre_(torch.empty(3, 5, device="meta"), 10), r"got shape \(3, 5\)"),
         (lambda: ginibre_(np.empty((3, 3)), 10), r"must be a torch\.Tensor, got ndarray"),
         (lambda: ginibre_(torch.empty(3, 3)), "give either horizon"),
         (lambda: ginibre_(torch.empty(3, 3), 10, scale=1.0), "give either horizon"),
@@ -195,7 +243,6 @@ def reparametrised():
         (lambda: ginibre_(torch.empty(3, 3), 10, criterion="safe"), "criterion must be one of"),
         (lambda: init_recurrent_(nn.Linear(3, 3), 10), "Linear holds no RNN, GRU, LSTM or cell of these"),
         (lambda: init_recurrent_(nn.RNN(3, 3)), "give either horizon"),
-        (lambda: init_recurrent_(nn.RNN(3, 3, device="meta"), 10), "is on the meta device"),
         (lambda: init_recurrent_(reparametrised(), 10), "weight_hh is computed from other parameters"),
     ],
 )
@@ -207,3 +254,67 @@ def test_bad_input(call, message):
 def test_a_generator_of_another_device_is_refused():
     with pytest.raises(RuntimeError, match="device type"):
         ginibre_(torch.empty(3, 3), scale=1.0, generator=torch.Generator(device="meta"))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.complex64])
+def test_on_the_meta_device_nothing_is_drawn(dtype):
+    state = torch.get_rng_state()
+    tensor = torch.empty(12, 4, dtype=dtype, device="meta")
+    assert ginibre_(tensor, 20) is tensor
+    assert init_recurrent_(nn.GRU(3, 4, device="meta"), 20) == ["weight_hh_l0"]
+    assert torch.equal(torch.get_rng_state(), state)
+    built = nn.RNN(3, 150, device="meta").to_empty(device="cpu")
+    assert init_recurrent_(built, scale=0.8, generator=seeded(0)) == ["weight_hh_l0"]
+    assert_real_gaussian(built.weight_hh_l0.detach().numpy(), 0.8**2 / 150)
+
+
+SHARDED = """
+import torch, sys
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from signalprop.initialization.torch import ginibre_, init_recurrent_
+
+dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=0, world_size=1)
+mesh = init_device_mesh("cpu", (1,))
+for placement in (Shard(0), Shard(1), Replicate()):
+    for dtype in (torch.bfloat16, torch.float32, torch.float64, torch.complex64):
+        torch.manual_seed(1)
+        plain = ginibre_(torch.empty(90, 30, dtype=dtype), scale=0.9)
+        sharded = distribute_tensor(torch.zeros(90, 30, dtype=dtype), mesh, [placement])
+        place = sharded.to_local().data_ptr()
+        torch.manual_seed(1)
+        assert ginibre_(sharded, scale=0.9) is sharded
+        assert isinstance(sharded, DTensor) and sharded.to_local().data_ptr() == place
+        assert torch.equal(sharded.full_tensor(), plain), (placement, dtype)
+try:
+    ginibre_(sharded, scale=0.9, generator=torch.Generator())
+except ValueError as error:
+    assert "call torch.manual_seed" in str(error)
+else:
+    raise AssertionError("a generator that is not used")
+model = nn.Sequential(nn.GRU(3, 150), nn.RNN(150, 150))
+fully_shard(model, mesh=mesh)
+assert init_recurrent_(model, scale=0.8) == ["0.weight_hh_l0", "1.weight_hh_l0"]
+for name in ("0.weight_hh_l0", "1.weight_hh_l0"):
+    power = dict(model.named_parameters())[name].full_tensor().square().mean() * 150 / 0.64
+    assert abs(power - 1.0) < 5.0 * (2.0 / 150**2) ** 0.5, power
+dist.destroy_process_group()
+print("filled")
+"""
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
+def test_sharded_kernels_are_filled_in_place(tmp_path):
+    # In a process of its own: a process group is global.
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SHARDED, str(tmp_path / "rendezvous")],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.stdout.endswith("filled\n"), done.stderr
