@@ -12,7 +12,7 @@ from signalprop._checks import whole_number
 from signalprop.fields import one_of
 from signalprop.initialization._entries import ScaleOptions
 from signalprop.initialization.torch import ginibre_
-from signalprop.nn._log_depth import log_depth
+from signalprop.nn._dense_scan import dense_scan
 from signalprop.nn.recurrence import Recurrence, System
 
 __all__ = ["DenseLinearRNN"]
@@ -100,8 +100,8 @@ class DenseLinearRNN(Recurrence):
 
     def _scan(self, transition: tuple[Tensor, ...], inputs: Tensor, initial: Tensor) -> Tensor:
         (w,) = transition
-        inputs = torch.cat([inputs[:, :1] + (initial @ w.mT)[:, None], inputs[:, 1:]], 1)
-        return log_depth(lambda a, x: x @ a[0, 0].mT, lambda a: a @ a, w[None, None], inputs)
+        states: Tensor = dense_scan(w, inputs, initial)
+        return states
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in the brackets."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from signalprop.nn import _scan_operator
-from signalprop.nn._log_depth import log_depth
+from signalprop.nn._scan_function import scan
+from signalprop.nn._scan_operator import in_parallel
 
 __all__ = ["linear_scan", "log_depth_scan", "rotation_scan"]
 
@@ -52,15 +52,10 @@ def linear_scan(coefficients: Tensor, inputs: Tensor, initial: Tensor | None = N
     tensor([1.0000, 1.5000, 1.7500, 1.8750])
     """
     a, x, y_0, wanted = _prepared(coefficients, inputs, initial, pairs=False)
-    y: Tensor
-    if not _has_compiled_loop(x):
-        y = _log_depth(a, x, y_0)
-    elif x.is_complex():
-        y = torch.view_as_complex(
-            _scan_operator.scan(*(torch.view_as_real(each.resolve_conj()) for each in (a, x, y_0)))
-        )
+    if x.is_complex():
+        y = torch.view_as_complex(scan(*(torch.view_as_real(each.resolve_conj()) for each in (a, x, y_0))))
     else:
-        y = _scan_operator.scan(a, x, y_0)
+        y = scan(a, x, y_0)
     return y.to(wanted)
 
 
@@ -105,11 +100,7 @@ def rotation_scan(decay: Tensor, angle: Tensor, inputs: Tensor, initial: Tensor 
     decay, angle = decay.to(wide), angle.to(wide)
     rotation = torch.stack([decay * angle.cos(), decay * angle.sin()], -1)
     a, x, y_0, wanted = _prepared(rotation, inputs, initial, pairs=True)
-    y: Tensor
-    if _has_compiled_loop(x):
-        y = _scan_operator.scan(a, x, y_0)
-    else:
-        y = torch.view_as_real(_log_depth(*(torch.view_as_complex(each.contiguous()) for each in (a, x, y_0))))
+    y: Tensor = scan(a, x, y_0)
     return y.to(wanted)
 
 
@@ -140,16 +131,7 @@ def log_depth_scan(coefficients: Tensor, inputs: Tensor, initial: Tensor | None 
     tensor([1.0000, 1.5000, 1.7500, 1.8750])
     """
     a, x, y_0, wanted = _prepared(coefficients, inputs, initial, pairs=False)
-    return _log_depth(a, x, y_0).to(wanted)
-
-
-def _has_compiled_loop(x: Tensor) -> bool:
-    return x.device.type == "cpu"
-
-
-def _log_depth(a: Tensor, x: Tensor, initial: Tensor) -> Tensor:
-    x = torch.cat([x[:, :1] + a[:, :1] * initial[:, None], x[:, 1:]], 1)
-    return log_depth(torch.mul, torch.square, a, x)
+    return in_parallel(a, x, y_0).to(wanted)
 
 
 def _prepared(

@@ -70,17 +70,6 @@ def test_gradients_of_first_and_second_order(dtype, steps, shape):
     assert gradgradcheck(linear_scan, (a, x, initial))
 
 
-@pytest.mark.parametrize("pairs", [False, True])
-def test_devices_without_the_compiled_loop(monkeypatch, pairs):
-    decay, angle, x, initial = draw(3).sigmoid(), draw(3, seed=1), draw(2, 7, 3, 2, seed=2), draw(2, 3, 2, seed=3)
-    arguments = (decay, angle, x, initial) if pairs else (angle, x[..., 0], initial[..., 0])
-    scan = rotation_scan if pairs else linear_scan
-    compiled = scan(*arguments)
-    monkeypatch.setattr("signalprop.nn.scan._has_compiled_loop", lambda x: False)
-    monkeypatch.setattr("signalprop.nn._scan_operator.scan", None)
-    torch.testing.assert_close(scan(*arguments), compiled)
-
-
 def test_gradients_of_rotations():
     decay, angle = draw(3, seed=1).sigmoid().requires_grad_(), draw(6, 3, seed=2).requires_grad_()
     x, initial = draw(2, 6, 3, 2, seed=3).requires_grad_(), draw(2, 3, 2, seed=4).requires_grad_()
@@ -195,17 +184,6 @@ def test_operator_passes_the_checks_of_pytorch():
     a, x, initial = (draw(*size).requires_grad_() for size in ((1, 1, 3, 2), (2, 4, 3, 2), (2, 3, 2)))
     torch.library.opcheck(scan, (a, x, initial))
     torch.library.opcheck(scan_adjoint, (a, x, initial, x), test_utils=("test_schema", "test_faketensor"))
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # inside PyTorch's forward mode
-def test_transforms_go_through_plain_pytorch():
-    a, x = 0.5 * draw(3), draw(4, 2, 7, 3)
-    y = torch.func.vmap(log_depth_scan, (None, 0))(a, x)
-    torch.testing.assert_close(y, torch.stack([linear_scan(a, each) for each in x]))
-    _, tangent = torch.func.jvp(lambda a: log_depth_scan(a, x[0]), (a,), (torch.ones(3).double(),))
-    step = 1e-6
-    slope = (linear_scan(a + step, x[0]) - linear_scan(a - step, x[0])) / (2 * step)
-    torch.testing.assert_close(tangent, slope, rtol=1e-7, atol=1e-7)
 
 
 def test_long_sums_of_gradients_stay_exact():
