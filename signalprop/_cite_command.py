@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -65,9 +64,8 @@ def cite(
 
 def _used_by(command: Any, arguments: list[str], context: typer.Context) -> tuple[str, ...]:
     """Topics of a command line, read by the command's own parser; what it asks for may be missing."""
-    import tomllib
-
     from signalprop import citations
+    from signalprop._files import parse_toml, read_text
 
     lenient = copy.copy(command)
     lenient.params = [copy.copy(parameter) for parameter in command.params]
@@ -80,9 +78,10 @@ def _used_by(command: Any, arguments: list[str], context: typer.Context) -> tupl
         plan = Plan.load(values["plan"])
         return citations.resolve("run", *plan.fields, plan.method, plan.activation)
     if values.get("config") is not None:  # signalprop train --config; options beside it come first
-        content = tomllib.loads(Path(values["config"]).read_text(encoding="utf-8"))
+        content = parse_toml(read_text(values["config"]), values["config"])
         for option, section, key in (("task", "task", "name"), ("layer", "model", "layer")):
-            values[option] = values[option] or content.get(section, {}).get(key)
+            table = content.get(section)
+            values[option] = values[option] or (table.get(key) if isinstance(table, dict) else None)
     picked = {option: values.get(option) for option in citations.TOPICS[citations.canonical(command.name)].options}
     return citations.resolve(
         command.name, **{name: _text(value) for name, value in picked.items() if value is not None}

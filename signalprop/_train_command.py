@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from signalprop._terminal import bar, print_json
+from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
+from signalprop._terminal import bar, print_json, show
 
 if TYPE_CHECKING:
     from signalprop.training import Run
 
+    TaskName: TypeAlias = str
+    LayerName: TypeAlias = str
+    NormalizerName: TypeAlias = str
+    PoolingName: TypeAlias = str
+else:
 
-class TaskName(StrEnum):
-    """Tasks, as on the command line."""
+    def _choice(name: str, names: Iterable[str]) -> type[StrEnum]:
+        """What the parser of the command line takes for a choice."""
+        return StrEnum(name, {each.replace("-", "_").upper(): each for each in names})
 
-    LISTOPS = "listops"
-    LISTOPS_FILES = "listops-files"
-    DIGITS = "digits"
-    COPY = "copy"
-    ADDING = "adding"
-
-
-class LayerName(StrEnum):
-    """Layers, as on the command line."""
-
-    ROTRNN = "rotrnn"
-    LRU = "lru"
-    DENSE = "dense"
-
-
-class NormalizerName(StrEnum):
-    """Normalisers of LRU, as on the command line."""
-
-    RECOMPUTED = "recomputed"
-    LEARNED = "learned"
+    TaskName, LayerName = _choice("TaskName", TASKS), _choice("LayerName", LAYERS)
+    NormalizerName, PoolingName = _choice("NormalizerName", NORMALIZERS), _choice("PoolingName", POOLINGS)
 
 
 def train(
-    task: Annotated[TaskName | None, typer.Option("--task", help="What to learn.  [default: listops, short]")] = None,
-    layer: Annotated[LayerName | None, typer.Option("--layer", help="The recurrence.  [default: rotrnn]")] = None,
+    context: typer.Context,
+    task: Annotated[
+        TaskName | None,
+        typer.Option("--task", help="What to learn.  [default: listops, short]"),
+    ] = None,
+    layer: Annotated[
+        LayerName | None,
+        typer.Option("--layer", help="The recurrence.  [default: rotrnn]"),
+    ] = None,
     config: Annotated[
         str | None, typer.Option("--config", help="TOML file of settings (configs/*.toml); options here come first.")
     ] = None,
@@ -52,20 +51,28 @@ def train(
     d_state: Annotated[int | None, typer.Option("--state", help="Size of the state (complex for lru).")] = None,
     heads: Annotated[int | None, typer.Option("--heads", help="Heads of rotrnn; must divide the state.")] = None,
     normalizer: Annotated[NormalizerName | None, typer.Option("--normalizer", help="For lru.")] = None,
+    first_step_rule: Annotated[
+        bool | None, typer.Option("--first-step-rule", help="For rotrnn: the first state without sqrt(1 - gamma^2).")
+    ] = None,
     max_phase: Annotated[float | None, typer.Option("--max-phase", help="Largest phase at the start, radians.")] = None,
     r_min: Annotated[float | None, typer.Option("--r-min", help="Smallest modulus (gamma) at the start.")] = None,
     r_max: Annotated[float | None, typer.Option("--r-max", help="Largest modulus (gamma) at the start.")] = None,
     dropout: Annotated[float | None, typer.Option("--dropout", help="Probability of dropout.")] = None,
     bidirectional: Annotated[bool | None, typer.Option("--bidirectional", help="A recurrence from each end.")] = None,
+    pooling: Annotated[PoolingName | None, typer.Option("--pooling", help="Over time.")] = None,
     learning_rate: Annotated[float | None, typer.Option("--lr", help="Learning rate.")] = None,
     recurrence_factor: Annotated[
         float | None, typer.Option("--recurrence-factor", help="Rate of the recurrence's dynamics over --lr.")
     ] = None,
     weight_decay: Annotated[float | None, typer.Option("--weight-decay", help="Not on the dynamics.")] = None,
     clip: Annotated[float | None, typer.Option("--clip", help="Largest gradient norm; 0 for none.")] = None,
-    batch: Annotated[int | None, typer.Option("--batch", help="Examples a step.")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", help="Examples per step.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Training steps.  [default: 1000]")] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Passes through the training part, for --steps.")
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Root seed of start and order.")] = None,
+    held_out: Annotated[int | None, typer.Option("--held-out", help="Held-out examples judged for the log.")] = None,
     log_every: Annotated[int | None, typer.Option("--log-every", help="Steps between rows of the log.")] = None,
     checkpoint_every: Annotated[
         int | None, typer.Option("--checkpoint-every", help="Steps between checkpoints.")
@@ -86,28 +93,27 @@ def train(
         from signalprop.training import train as run
     except ImportError as error:
         raise ValueError(str(error)) from None
-    given = {
-        "task": task, "layer": layer, "depth": depth, "d_model": d_model, "d_state": d_state, "heads": heads,
-        "normalizer": normalizer, "max_phase": max_phase, "r_min": r_min, "r_max": r_max, "dropout": dropout,
-        "bidirectional": bidirectional, "learning_rate": learning_rate, "recurrence_factor": recurrence_factor,
-        "weight_decay": weight_decay, "clip": clip, "batch": batch, "steps": steps, "seed": seed, "log_every": log_every,
-        "checkpoint_every": checkpoint_every,
-    }  # fmt: skip
     content: dict[str, Any] = {} if config is None else Settings.read(config)
     if task is not None and content.get("task", task) != task:
         content.pop("options")  # of another task
-    content |= {name: _plain(value) for name, value in given.items() if value is not None}
+    asked = context.params
+    content |= {each.name: asked[each.name] for each in fields(Settings) if asked.get(each.name) is not None}
+    if steps is not None and epochs is not None:
+        raise ValueError(f"--steps and --epochs exclude each other, got {steps} and {epochs}; give one of them.")
     if steps is not None:
         content["epochs"] = None
-    content["options"] = content.get("options", {}) | dict(_pair(text) for text in option or ())
+    name = content.get("task", Settings.task)
+    content["options"] = content.get("options", {}) | dict(_pair(text, name) for text in option or ())
     settings = Settings(**content)
+    if directory == "":
+        raise ValueError("--directory is empty; name a folder, or leave it out for runs/TASK-LAYER-SEED.")
     place = directory or f"runs/{settings.task}-{settings.layer}-{settings.seed}"
     title = f"training {settings.layer} on {settings.task}"
     try:
         with bar(title) as report:
             done = run(
                 settings, directory=place, resume=resume, device=device,
-                progress=lambda step, total, loss: report(step / total, f"{title}, loss {loss:.3f}"),
+                progress=lambda step, total, loss: report(step / total, f"{title}, loss {_number(loss)}"),
             )  # fmt: skip
     except FloatingPointError as error:
         typer.echo(f"signalprop: {error}", err=True)
@@ -140,39 +146,42 @@ def _facts(done: Run, place: str) -> dict[str, Any]:
 def _print(done: Run, place: str) -> None:
     settings, task = done.settings, done.task
     print(f"{settings.layer}, {settings.depth} blocks, {done.rows[-1]['step']} steps; {task.description}")
-    print(f"{'test loss':<14} {done.loss:.4f}   (a guess: {task.baseline:.4f})")
-    if done.accuracy is not None:
+    print(f"{'test loss':<14} {_number(done.loss)}   (a guess: {_number(task.baseline)})")
+    if done.accuracy is not None and task.chance is not None:
         print(f"{'test accuracy':<14} {done.accuracy:.4f}   (a guess: {task.chance:.4f})")
-    print("\nE||x_t||^2     first       last   max/min over the training")
+    print(f"\n{'E||x_t||^2':<12} {'first':>22} {'last':>22}   largest over smallest in the training")
     for name, ratio in _ratios(done).items():
-        first, last = float(done.rows[0][name]), float(done.rows[-1][name])
-        print(f"layer {name.removeprefix('energy_'):<5} {first:>9.4g}  {last:>9.4g}   {ratio:.3f}")
-    print(f"\nwrote {place}/log.csv and {place}/checkpoint.pt")
+        first, last = (_number(float(row[name])) for row in (done.rows[0], done.rows[-1]))
+        spread = "-" if ratio is None else _number(ratio)
+        print(f"layer {name.removeprefix('energy_'):<6} {first:>22} {last:>22}   {spread}")
+    print(f"\nwrote {place}/log.csv, results.json and checkpoint.pt")
 
 
-def _ratios(done: Run) -> dict[str, float]:
-    """Of each layer: largest over smallest state energy of the log."""
+def _ratios(done: Run) -> dict[str, float | None]:
+    """Of each layer: largest over smallest state energy of the log; None where one is 0."""
     found = {}
     for name in done.rows[0]:
         if name.startswith("energy_") and not name.startswith(("energy_last", "energy_white")):
             values = [float(row[name]) for row in done.rows]
-            found[name] = max(values) / min(values)
+            ratio = max(values) / min(values) if min(values) > 0.0 else math.inf
+            found[name] = ratio if math.isfinite(ratio) else None
     return found
 
 
-def _plain(value: Any) -> Any:
-    """The text of a choice, anything else as it is."""
-    return value.value if isinstance(value, StrEnum) else value
+def _number(value: float) -> str:
+    """A number that is not negative, readable at any size."""
+    return show(math.log(value) if value > 0.0 else -math.inf)
 
 
-def _pair(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, the value a whole number where it looks like one, true or false, or text."""
+def _pair(text: str, task: str) -> tuple[str, Any]:
+    """NAME=VALUE, the value of the type that the option of the task is declared with."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise ValueError(f"--set takes NAME=VALUE, got {text!r}.")
-    if value in ("true", "false"):
-        return name, value == "true"
-    try:
-        return name, int(value)
-    except ValueError:
+    from signalprop._declared import from_text, hints, known
+
+    if task not in TASKS:  # from a file; the settings refuse it
         return name, value
+    kinds = hints(load(TASKS[task].where))
+    known(name, kinds, f"task {task}")
+    return name, from_text(value, kinds[name], f"--set {name}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from signalprop._checks import positive_float, whole_number
+from signalprop._declared import as_declared, hints, known
+from signalprop._files import parse_toml, read_text
 from signalprop.fields import as_field, one_of
 from signalprop.montecarlo.cell import Cell, as_cell
 
@@ -43,8 +44,8 @@ class Plan:
     Raises
     ------
     ValueError
-        Anything `signalprop.sample` refuses, neither or both of k and c, empty lists, an entry or a cell that comes twice,
-        more than a million cells.
+        A value of another type than declared here (``samples = 2.0``), anything `signalprop.sample` refuses, neither or both
+        of k and c, empty lists, an entry or a cell that comes twice, more than a million cells.
 
     Examples
     --------
@@ -68,6 +69,8 @@ class Plan:
     tied: bool = True
 
     def __post_init__(self) -> None:
+        for name, kind in hints(type(self)).items():
+            self._set(name, as_declared(getattr(self, name), kind, name))
         self._set("fields", tuple(str(as_field(name)) for name in _listed(self.fields, "fields")))
         self._set("n", tuple(whole_number(value, "n", 1, 10**18) for value in _listed(self.n, "n")))
         if (self.k is None) == (self.c is None):
@@ -129,14 +132,9 @@ class Plan:
         ValueError
             Text that is not TOML, unknown or missing keys, and all that the plan itself refuses.
         """
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"the plan is not TOML: {error}.") from None
-        known = [field.name for field in fields(cls)]
+        content = parse_toml(text, "the plan")
         for name in content:
-            if name not in known:
-                raise ValueError(f"a plan has no {name!r}; it has {', '.join(known)}.")
+            known(name, (field.name for field in fields(cls)), "a plan")
         for name, example in (("fields", '["real"]'), ("n", "[100, 1000]")):
             if name not in content:
                 raise ValueError(f"a plan needs {name!r}, for example: {name} = {example}")
@@ -145,10 +143,9 @@ class Plan:
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """Read a plan from a TOML file."""
+        text = read_text(path)
         try:
-            return cls.from_toml(Path(path).read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise ValueError(f"{path} is not a text file.") from None
+            return cls.from_toml(text)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
@@ -166,15 +163,11 @@ class Plan:
 
 def _listed(value: Any, name: str) -> list[Any]:
     """One value as a list of one; lists as they are."""
-    if isinstance(value, (str, int, float)):
+    if not isinstance(value, list):
         return [value]
-    try:
-        values = list(value)
-    except TypeError:
-        raise ValueError(f"{name} must be a value or a list of values, got {value!r}.") from None
-    if not values:
+    if not value:
         raise ValueError(f"{name} is an empty list; name at least one value.")
-    return values
+    return value
 
 
 def _ratio(value: Any) -> float:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from signalprop._catalogue import POOLINGS
 from signalprop._checks import whole_number
 from signalprop.fields import one_of
 from signalprop.nn._finite import is_finite, require_finite
@@ -136,7 +137,7 @@ class SequenceClassifier(nn.Module):
         )
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, whole_number(classes, "classes", 1))
-        self.pooling = one_of(pooling, ("mean", "last"), "pooling")
+        self.pooling = one_of(pooling, POOLINGS, "pooling")
         self.check_finite = check_finite
 
     def forward(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:

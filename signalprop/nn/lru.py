@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from signalprop._catalogue import NORMALIZERS
 from signalprop.fields import one_of
 from signalprop.nn.recurrence import PlaneRecurrence, System
 
@@ -79,7 +80,7 @@ class LRU(PlaneRecurrence):
             )
         check_phase(max_phase)
         self.r_min, self.r_max, self.max_phase = r_min, r_max, max_phase
-        self.normalizer = one_of(normalizer, ("recomputed", "learned"), "normalizer")
+        self.normalizer = one_of(normalizer, NORMALIZERS, "normalizer")
         self.gamma_log: nn.Parameter | None
         self.nu = self._empty(self.d_state)
         self.theta = self._empty(self.d_state)

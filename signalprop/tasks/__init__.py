@@ -1,4 +1,4 @@
-"""What training experiments run on: ListOps, sequential digits, copy memory, the adding problem.
+"""What training experiments run on: ListOps, sequential digits, copy memory, the adding problem, and sequences of your own.
 
 All are a `Task` of NumPy arrays: parts `train`, `validation`, `test` of `inputs`, `targets` and `lengths`, what is asked
 (`kind`), and what a guess gets (`chance`, `baseline`), so that a training loop needs to know nothing else. `make` finds one by
@@ -10,34 +10,56 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from signalprop._catalogue import TASKS, load
+from signalprop._declared import checked, hints, required
 from signalprop.fields import one_of
 from signalprop.tasks import listops
+from signalprop.tasks.arrays import load_arrays
 from signalprop.tasks.digits import sequential_digits
 from signalprop.tasks.memory import adding, copy_memory
 from signalprop.tasks.task import Kind, Split, Task
 
-__all__ = ["MAKERS", "Kind", "Split", "Task", "adding", "copy_memory", "listops", "make", "sequential_digits"]
+__all__ = [
+    "MAKERS",
+    "Kind",
+    "Split",
+    "Task",
+    "adding",
+    "copy_memory",
+    "listops",
+    "load_arrays",
+    "make",
+    "sequential_digits",
+]
 
-MAKERS: dict[str, Callable[..., Task]] = {
-    "listops": listops.generate,
-    "listops-files": listops.load,
-    "digits": sequential_digits,
-    "copy": copy_memory,
-    "adding": adding,
-}
+MAKERS: dict[str, Callable[..., Task]] = {name: load(entry.where) for name, entry in TASKS.items()}
 
 
-def make(name: str, **options: Any) -> Task:
-    """The task called `name`, one of the keys of `MAKERS`, made with the options of its function.
+def make(task: str, /, **options: Any) -> Task:
+    """The task of this name, one of the keys of `MAKERS`, made with the options of its function.
 
     Raises
     ------
     ValueError
-        An unknown name; the message lists them.
+        An unknown name or option, an option of another type than declared, or one that is missing; the message lists what
+        there is.
 
     Examples
     --------
     >>> make("copy", blanks=20, train=100, test=100).description
     'copy memory, 10 of 8 symbols after 20 steps'
     """
-    return MAKERS[one_of(name, MAKERS, "task")](**options)
+    maker = MAKERS[one_of(task, MAKERS, "task")]
+    kinds = hints(maker)
+    functions = {name: options.pop(name) for name in ("progress",) if name in options and name not in kinds}
+    return maker(**check_options(task, options), **functions)
+
+
+def check_options(task: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a task, each of the type that its function declares and none that it asks for missing."""
+    maker = MAKERS[one_of(task, MAKERS, "task")]
+    found = checked(options, maker, f"task {task}")
+    for name in required(maker):
+        if name not in found:
+            raise ValueError(f"task {task} needs the option {name!r}: --set {name}=.. on the command line.")
+    return found

@@ -123,7 +123,7 @@ def encode_one(expression: str) -> NDArray[np.uint8]:
     try:
         codes = np.frombuffer(bytes(map(_CODES.__getitem__, words)), dtype=np.uint8)
     except KeyError as unknown:
-        raise ValueError(f"unknown token {unknown}; tokens are {' '.join(_CODES)}.") from None
+        raise ValueError(f"unknown token {shortened(unknown.args[0])}; tokens are {' '.join(_CODES)}.") from None
     if not codes.size:
         raise ValueError("the expression is empty.")
     opened = np.cumsum((codes >= FIRST_OPERATOR).astype(np.int64) - 2 * (codes == END_CODE))
@@ -211,7 +211,7 @@ def evaluate(expression: str) -> int:
                 raise ValueError(f"{operator} has no arguments.")
             stack[-1][1].append(_apply(operator, arguments))
         else:
-            raise ValueError(f"unknown token {word!r}; tokens are {' '.join(_CODES)}.")
+            raise ValueError(f"unknown token {shortened(word)}; tokens are {' '.join(_CODES)}.")
     if len(stack) > 1:
         raise ValueError(f"{stack[-1][0]} is never closed.")
     if len(stack[0][1]) != 1:
@@ -228,3 +228,8 @@ def _apply(operator: str, arguments: list[int]) -> int:
         return sum(arguments) % 10
     ordered = sorted(arguments)
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2
+
+
+def shortened(text: str) -> str:
+    """A text for a message, cut where it is long."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -7,15 +7,20 @@ classification     (examples,) whole         cross-entropy in nats              
 tagging            (examples, steps) whole   cross-entropy, mean over all steps     the best guess without memory
 regression         (examples,) numbers       mean squared error                     the mean
 =================  ========================  =====================================  ==============================
+
+Steps of padding are no steps: no mean, share or accuracy sees them.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
+
+ROWS = 4096  # looked at in one go, so that arrays mapped from a file are not read into memory
 
 
 class Kind(StrEnum):
@@ -33,9 +38,9 @@ class Split:
     Attributes
     ----------
     inputs
-        Symbols as uint8 (examples, steps), or float32 (examples, steps, features).
+        Symbols as whole numbers (examples, steps), or numbers (examples, steps, features).
     targets
-        Classes as int64 (examples,), for tagging (examples, steps); float32 (examples,) for regression.
+        Classes as whole numbers (examples,), for tagging (examples, steps); numbers (examples,) for regression.
     lengths
         int64 (examples,): the steps an example has; what comes after them is padding, on the right.
     """
@@ -126,7 +131,11 @@ class Task:
             raise ValueError(
                 f"a task has classes unless it is a regression, got classes={self.classes} and kind={self.kind}."
             )
-        for part in self.parts.values():
+        for name, part in self.parts.items():
+            if not len(part) or not part.steps:
+                raise ValueError(
+                    f"the {name} part needs at least one example of one step, got shape {part.inputs.shape}."
+                )
             self._check(part)
 
     @property
@@ -143,7 +152,21 @@ class Task:
     @property
     def shares(self) -> NDArray[np.float64]:
         """Share of each class among the targets of the training part; empty for regression."""
-        return class_shares(self.train.targets, self.classes)
+        targets = self.train.targets
+        return class_shares(targets[self.train.mask] if self.kind is Kind.TAGGING else targets, self.classes)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that a training sees: the kind, the sizes and the arrays of every part, padding included."""
+        digest = hashlib.sha256(
+            repr((self.kind.value, self.symbols, self.features, self.classes, self.answers)).encode()
+        )
+        for name, part in self.parts.items():
+            for array in (part.inputs, part.targets, part.lengths):
+                digest.update(repr((name, array.shape, array.dtype.str)).encode())
+                for start in range(0, len(array), ROWS):
+                    digest.update(np.ascontiguousarray(array[start : start + ROWS]).data)
+        return digest.hexdigest()
 
     def _check(self, part: Split) -> None:
         if part.steps != self.steps:
@@ -155,9 +178,9 @@ class Task:
             if part.inputs.shape[2] != self.features:
                 raise ValueError(f"inputs must have {self.features} features, got shape {part.inputs.shape}.")
         else:
-            _below(part.inputs, self.symbols, "inputs")
+            _below(part.inputs, self.symbols, "inputs", part.lengths)
         if self.classes:
-            _below(part.targets, self.classes, "targets")
+            _below(part.targets, self.classes, "targets", part.lengths if self.kind is Kind.TAGGING else None)
 
 
 def class_shares(targets: NDArray[np.generic], classes: int) -> NDArray[np.float64]:
@@ -177,8 +200,13 @@ def guess(train: NDArray[np.int64], test: NDArray[np.int64], classes: int) -> tu
     return float(np.mean(test == counts.argmax())), float(-logs[test].mean())
 
 
-def _below(values: NDArray[np.generic], bound: int, name: str) -> None:
+def _below(values: NDArray[np.generic], bound: int, name: str, lengths: NDArray[np.int64] | None) -> None:
+    """Refuse whole numbers out of range, those of the padding left alone."""
     if values.dtype.kind not in "iu":
         raise ValueError(f"{name} must be whole numbers, got type {values.dtype}.")
-    if values.size and not 0 <= int(values.min()) <= int(values.max()) < bound:
-        raise ValueError(f"{name} must be between 0 and {bound - 1}, got {values.min()} to {values.max()}.")
+    for start in range(0, len(values), ROWS):
+        rows = values[start : start + ROWS]
+        if lengths is not None:
+            rows = rows[np.arange(values.shape[1]) < lengths[start : start + ROWS, None]]
+        if not 0 <= int(rows.min()) <= int(rows.max()) < bound:
+            raise ValueError(f"{name} must be between 0 and {bound - 1}, got {rows.min()} to {rows.max()}.")

@@ -49,11 +49,13 @@ class StateEnergies:
     def __enter__(self) -> StateEnergies:
         for place, layer in enumerate(self.layers):
 
-            def record(layer: nn.Module, arguments: tuple[Tensor, ...], place: int = place) -> None:
+            def record(
+                layer: nn.Module, arguments: tuple[Tensor, ...], named: dict[str, Tensor], place: int = place
+            ) -> None:
                 assert isinstance(layer, Recurrence)
-                self._add(place, layer, arguments[0])
+                self._add(place, layer, arguments[0] if arguments else named["inputs"])
 
-            self._handles.append(layer.register_forward_pre_hook(record))
+            self._handles.append(layer.register_forward_pre_hook(record, with_kwargs=True))
         return self
 
     def __exit__(
@@ -73,7 +75,7 @@ class StateEnergies:
 
     @torch.no_grad()
     def _add(self, place: int, layer: Recurrence, inputs: Tensor) -> None:
-        energy = layer.states(inputs).square().sum(-1).double().cpu()
+        energy = layer.states(inputs).double().square().sum(-1).cpu()
         lengths = self.lengths.cpu()
         inside = torch.arange(energy.shape[1]) < lengths[:, None]
         last = energy.gather(1, lengths[:, None] - 1)
@@ -83,7 +85,7 @@ class StateEnergies:
 
 @torch.no_grad()
 def white_energy(layer: Recurrence, steps: int) -> Tensor:
-    """E||x_t||^2 at t = 1, .., steps for white inputs of unit variance and the weights of the moment, (steps,).
+    """E||x_t||^2 at t = 1, .., steps for white inputs of unit variance and the weights of the moment, (steps,) in float64.
 
     (P) The sum of the squared responses to unit impulses, one input at a time: of an impulse at the first step, which may have
     its own normaliser, and of one at a later step. Costs a forward pass of 2 d_model sequences.
@@ -92,7 +94,7 @@ def white_energy(layer: Recurrence, steps: int) -> Tensor:
     --------
     >>> from signalprop.nn import RotRNN
     >>> white_energy(RotRNN(8, 16, heads=2, first_step_rule=True), 5)
-    tensor([2.0000, 2.0000, 2.0000, 2.0000, 2.0000])
+    tensor([2.0000, 2.0000, 2.0000, 2.0000, 2.0000], dtype=torch.float64)
     """
     first, later = torch.zeros(2, steps, dtype=torch.float64)
     axes = torch.eye(layer.d_model, device=layer.B.device, dtype=layer.B.dtype)
@@ -102,11 +104,11 @@ def white_energy(layer: Recurrence, steps: int) -> Tensor:
         inputs[0, :, 0] = columns
         if steps > 1:
             inputs[1, :, 1] = columns
-        response = layer.states(inputs.flatten(0, 1)).square().sum(-1).double().cpu()
+        response = layer.states(inputs.flatten(0, 1)).double().square().sum(-1).cpu()
         first, later = first + response[: len(columns)].sum(0), later + response[len(columns) :].sum(0)
     # Started at step 1, the impulse has had t - 1 steps at step t; all earlier ones are added up. At t = 1 there is none.
     energy: Tensor = first + later.cumsum(0)
-    return energy.float()
+    return energy
 
 
 def recurrences(model: nn.Module) -> list[Recurrence]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
-from signalprop.nn import LRU, DenseLinearRNN, Recurrence, RotRNN, SequenceClassifier
+from signalprop._catalogue import LAYERS, load
+from signalprop.nn import Recurrence, SequenceClassifier
 from signalprop.tasks import Kind, Task
 from signalprop.training.settings import Settings
 
@@ -26,7 +27,7 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
     Raises
     ------
     ValueError
-        As the layers: a state that the heads do not divide, moduli or phases out of range.
+        As the layers: a state that the heads do not divide, moduli or phases out of range. A pooling for a tagging task.
 
     Examples
     --------
@@ -35,9 +36,13 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
     >>> len(model.blocks), model.head.out_features
     (3, 9)
     """
+    if task.kind is Kind.TAGGING and settings.pooling != "mean":
+        raise ValueError(
+            f"a tagging task has an answer per step and pools nothing: leave out pooling={settings.pooling!r}."
+        )
     kind = SequenceTagger if task.kind is Kind.TAGGING else SequenceClassifier
     return kind(
-        lambda: _layer(settings, task.steps),
+        lambda: _layer(settings, task),
         settings.d_model,
         task.classes or 1,
         vocabulary=task.symbols or None,
@@ -49,18 +54,11 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
     )
 
 
-def _layer(settings: Settings, steps: int) -> Recurrence:
-    low, high = ("gamma_min", "gamma_max") if settings.layer == "rotrnn" else ("r_min", "r_max")
-    start = {low: settings.r_min, high: settings.r_max, "max_phase": settings.max_phase}
-    given: dict[str, Any] = {name: value for name, value in start.items() if value is not None}
-    if settings.layer == "lru":
-        return LRU(settings.d_model, settings.d_state, normalizer=settings.normalizer, **given)
-    if settings.layer == "rotrnn":
-        return RotRNN(
-            settings.d_model, settings.d_state, heads=settings.heads, first_step_rule=settings.first_step_rule, **given
-        )
-    if given:
-        raise ValueError(
-            f"a dense layer starts from a Gaussian matrix: leave out r_min, r_max and max_phase, got {given}."
-        )
-    return DenseLinearRNN(settings.d_model, settings.d_state, horizon=steps)
+def _layer(settings: Settings, task: Task) -> Recurrence:
+    entry = LAYERS[settings.layer]
+    taken = {keyword: getattr(settings, name) for name, keyword in entry.takes.items()}
+    given: dict[str, Any] = {keyword: value for keyword, value in taken.items() if value is not None}
+    given |= {keyword: getattr(task, name) for keyword, name in entry.of_task.items()}
+    layer = load(entry.where)(settings.d_model, settings.d_state, **given)
+    assert isinstance(layer, Recurrence)
+    return layer

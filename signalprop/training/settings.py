@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
-import tomllib
 from dataclasses import asdict, dataclass, field, fields
-from numbers import Real
-from pathlib import Path
 from typing import Any
 
+from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS
 from signalprop._checks import positive_float, whole_number
+from signalprop._declared import as_declared, hints, known
+from signalprop._files import parse_toml, read_text
 from signalprop.fields import one_of
-from signalprop.tasks import MAKERS
+from signalprop.tasks import check_options
 
-LAYERS = ("rotrnn", "lru", "dense")
-NORMALIZERS = ("recomputed", "learned")
-
-# The published ListOps takes days on a CPU: without other wishes the expressions are short.
-SHORT: dict[str, dict[str, Any]] = {
-    "listops": {"train": 20_000, "validation": 512, "test": 2_000, "min_length": 10, "max_length": 65},
-    "digits": {"validation": 200},
-    "copy": {"blanks": 50, "validation": 512},
-    "adding": {"steps": 50, "validation": 512},
-}
-SECTIONS = {
-    "model": ("layer", "depth", "d_model", "d_state", "heads", "normalizer", "first_step_rule", "r_min", "r_max", "max_phase",
-              "dropout", "bidirectional", "pooling"),
-    "training": ("learning_rate", "recurrence_factor", "weight_decay", "clip", "batch", "steps", "epochs", "seed", "held_out",
-                 "log_every", "checkpoint_every"),
-}  # fmt: skip
 UNREAD = ("published", "search")
+
+
+def _model(default: Any) -> Any:
+    return field(default=default, metadata={"section": "model"})
+
+
+def _training(default: Any) -> Any:
+    return field(default=default, metadata={"section": "training"})
 
 
 @dataclass(frozen=True)
@@ -41,13 +32,14 @@ class Settings:
     Attributes
     ----------
     task, options
-        Name and options of `signalprop.tasks.make`; options left out are those of `SHORT`, then of the task.
+        Name and options of `signalprop.tasks.make`; options left out are the short ones of `signalprop._catalogue.TASKS`, then
+        those of the task.
     layer
-        ``"rotrnn"``, ``"lru"`` or ``"dense"``.
+        ``"rotrnn"``, ``"lru"`` or ``"dense"``. A setting that only another layer has is refused.
     depth, d_model, d_state
         Blocks, width of the model, size of the state (complex numbers for an LRU, real ones otherwise).
     heads, first_step_rule
-        Of RotRNN.
+        Of RotRNN; its published configuration has no first-step rule.
     normalizer
         Of LRU, ``"recomputed"`` or ``"learned"``; RotRNN always recomputes.
     r_min, r_max, max_phase
@@ -70,44 +62,46 @@ class Settings:
     Raises
     ------
     ValueError
-        A number out of range, an unknown name.
+        A value of another type than declared here (nothing is converted but a whole number to a float that equals it), a
+        number out of range, an unknown name, a setting of another layer.
     """
 
     task: str = "listops"
     options: dict[str, Any] = field(default_factory=dict)
-    layer: str = "rotrnn"
-    depth: int = 2
-    d_model: int = 32
-    d_state: int = 32
-    heads: int = 8
-    normalizer: str = "recomputed"
-    first_step_rule: bool = True
-    r_min: float | None = None
-    r_max: float | None = None
-    max_phase: float | None = None
-    dropout: float = 0.0
-    bidirectional: bool = False
-    pooling: str = "mean"
-    learning_rate: float = 3e-3
-    recurrence_factor: float = 0.3
-    weight_decay: float = 0.05
-    clip: float = 1.0
-    batch: int = 32
-    steps: int = 1000
-    epochs: int | None = None
-    seed: int = 0
-    held_out: int = 256
-    log_every: int = 20
-    checkpoint_every: int = 100
+    layer: str = _model("rotrnn")
+    depth: int = _model(2)
+    d_model: int = _model(32)
+    d_state: int = _model(32)
+    heads: int = _model(8)
+    normalizer: str = _model("recomputed")
+    first_step_rule: bool = _model(False)
+    r_min: float | None = _model(None)
+    r_max: float | None = _model(None)
+    max_phase: float | None = _model(None)
+    dropout: float = _model(0.0)
+    bidirectional: bool = _model(False)
+    pooling: str = _model("mean")
+    learning_rate: float = _training(3e-3)
+    recurrence_factor: float = _training(0.3)
+    weight_decay: float = _training(0.05)
+    clip: float = _training(1.0)
+    batch: int = _training(32)
+    steps: int = _training(1000)
+    epochs: int | None = _training(None)
+    seed: int = _training(0)
+    held_out: int = _training(256)
+    log_every: int = _training(20)
+    checkpoint_every: int = _training(100)
 
     def __post_init__(self) -> None:
-        one_of(self.task, MAKERS, "task")
+        for name, kind in hints(type(self)).items():
+            object.__setattr__(self, name, as_declared(getattr(self, name), kind, name))
+        one_of(self.task, TASKS, "task")
         one_of(self.layer, LAYERS, "layer")
         one_of(self.normalizer, NORMALIZERS, "normalizer")
-        if self.layer != "lru" and self.normalizer != "recomputed":
-            raise ValueError(
-                f"only an lru has a learned normalizer, got normalizer='learned' for layer={self.layer!r}."
-            )
+        one_of(self.pooling, POOLINGS, "pooling")
+        object.__setattr__(self, "options", check_options(self.task, self.options))
+        self._refuse_foreign()
         for name in (
             "depth",
             "d_model",
@@ -130,18 +124,25 @@ class Settings:
                 positive_float(getattr(self, name), name)
         for name in ("dropout", "r_min", "r_max", "max_phase"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and math.isfinite(value)):
-                raise ValueError(f"{name} must be a number, got {value!r}.")
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"{name} must be a finite number, got {value!r}.")
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout must lie in [0, 1), got {self.dropout!r}.")
-        known = [name for name in inspect.signature(MAKERS[self.task]).parameters if name != "progress"]
-        for name in self.options:
-            if name not in known:
-                raise ValueError(f"task {self.task} has no option {name!r}; there are {', '.join(known)}.")
+
+    def _refuse_foreign(self) -> None:
+        """Refuse a setting that other layers take and this one would not look at."""
+        for each in fields(self):
+            takers = [name for name, entry in LAYERS.items() if each.name in entry.takes]
+            value = getattr(self, each.name)
+            if takers and self.layer not in takers and value != each.default:
+                raise ValueError(
+                    f"{each.name} is a setting of {' and '.join(takers)}, not of layer={self.layer!r}: leave it out, "
+                    f"got {value!r}."
+                )
 
     def task_options(self) -> dict[str, Any]:
         """All options that the task is made with."""
-        return SHORT.get(self.task, {}) | self.options
+        return {**TASKS[self.task].short, **self.options}
 
     def as_dict(self) -> dict[str, Any]:
         """As numbers, strings and one dict."""
@@ -151,38 +152,50 @@ class Settings:
     def read(cls, path: str | os.PathLike[str]) -> dict[str, Any]:
         """Keyword arguments from a TOML file with the sections ``[task]``, ``[model]`` and ``[training]``.
 
-        ``[task]`` holds ``name`` and the options of that task. The sections ``[published]`` and ``[search]`` are for readers and
-        change nothing.
+        ``[task]`` holds ``name`` and the options of that task; one that is called ``name`` itself stands in ``[task.options]``,
+        where all of them may. The sections ``[published]`` and ``[search]`` are for readers and change nothing.
 
         Raises
         ------
         ValueError
             Not TOML, or a section or key that is not known; the message has the file and what there is.
         """
-        where = Path(path)
-        try:
-            content = tomllib.loads(where.read_text())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{where} is not a TOML file: {error}.") from None
+        where = os.fspath(path)
+        content = parse_toml(read_text(where), where)
+        sections = {name: _keys(name) for name in ("model", "training")}
         found: dict[str, Any] = {}
         for section, values in content.items():
             if section in UNREAD:
                 continue
-            if section not in ("task", *SECTIONS) or not isinstance(values, dict):
+            if section not in ("task", *sections) or not isinstance(values, dict):
                 raise ValueError(
                     f"{where} has {section!r}; what is read are the sections [task], [model] and [training]."
                 )
             if section == "task":
-                options = dict(values)
-                if "name" not in options:
-                    raise ValueError(f'{where} does not say which task: add name = "listops" to [task].')
-                found |= {"task": options.pop("name"), "options": options}
+                found |= _task_of(values, where)
                 continue
-            for key, value in values.items():
-                if key not in SECTIONS[section]:
-                    raise ValueError(f"{where} has {key!r} in [{section}]; there are {', '.join(SECTIONS[section])}.")
-                found[key] = value
+            for key in values:
+                known(key, sections[section], f"section [{section}] of {where}")
+            found |= values
         return found
+
+
+def _keys(section: str) -> list[str]:
+    return [each.name for each in fields(Settings) if each.metadata.get("section") == section]
+
+
+def _task_of(values: dict[str, Any], where: str) -> dict[str, Any]:
+    """Task and options of the section ``[task]``."""
+    options = dict(values)
+    if "name" not in options:
+        raise ValueError(f'{where} does not say which task: add name = "listops" to [task].')
+    name, nested = options.pop("name"), options.pop("options", {})
+    if not isinstance(nested, dict):
+        raise ValueError(f"{where}: options of [task] must be a table, [task.options], got {nested!r}.")
+    for key in nested:
+        if key in options:
+            raise ValueError(f"{where} gives the option {key!r} twice, in [task] and in [task.options].")
+    return {"task": name, "options": options | nested}
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import assert_never
 
 import numpy as np
 import torch
@@ -111,7 +112,9 @@ def train(
         saved = Checkpoint.read(place / "checkpoint.pt", settings)
     task = make(settings.task, **settings.task_options()) if task is None else task
     steps = settings.steps
-    batch = min(settings.batch, len(task.train))
+    batch = settings.batch
+    if batch > len(task.train):
+        raise ValueError(f"batch must be at most the {len(task.train)} examples of the training part, got {batch}.")
     if settings.epochs is not None:
         steps = settings.epochs * (len(task.train) // batch)
     with _repeatable():
@@ -135,9 +138,7 @@ def train(
         else:
             log.append(_row(0, [], model, task, settings, where))
         for step in range(done + 1, steps + 1):
-            loss = _step(
-                step, model, optimiser, _batch(task.train, settings.seed, step, batch, where), task, settings.clip
-            )
+            loss = _step(step, model, optimiser, _batch(task, settings.seed, step, batch, where), task, settings.clip)
             losses.append(loss)
             if step % settings.log_every == 0 or step == steps:
                 log.append(_row(step, losses, model, task, settings, where))
@@ -175,7 +176,7 @@ def _step(
         scores = model(inputs, lengths)
     except FloatingPointError as error:
         raise FloatingPointError(f"training step {step}: {error}") from None
-    loss, _ = _judge(scores, targets, task)
+    loss, _, _ = _judge(scores, targets, lengths, task)
     loss.backward()  # type: ignore[no-untyped-call]
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip or math.inf)
     value = loss.item()
@@ -196,35 +197,50 @@ def _explain(step: int, loss: float, model: nn.Module) -> None:
     raise FloatingPointError(f"training step {step}: the loss is {loss:.6g} or its gradient too large for float32.")
 
 
-def _judge(scores: Tensor, targets: Tensor, task: Task) -> tuple[Tensor, Tensor | None]:
-    """Mean loss of a batch and, but for a regression, whether each answer is right."""
-    if task.kind is Kind.REGRESSION:
-        return functional.mse_loss(scores[:, 0], targets), None
-    right = scores.detach().argmax(-1) == targets
-    if task.kind is Kind.TAGGING:
-        return functional.cross_entropy(scores.flatten(0, 1), targets.flatten()), right[:, -task.answers :]
-    return functional.cross_entropy(scores, targets), right
+def _judge(scores: Tensor, targets: Tensor, lengths: Tensor, task: Task) -> tuple[Tensor, int, Tensor | None]:
+    """Mean loss of a batch, over how many answers, and but for a regression whether each judged answer is right.
+
+    The answers of a tagging are those of its steps; padding has none.
+    """
+    match task.kind:
+        case Kind.REGRESSION:
+            return functional.mse_loss(scores[:, 0], targets), len(targets), None
+        case Kind.CLASSIFICATION:
+            return functional.cross_entropy(scores, targets), len(targets), scores.detach().argmax(-1) == targets
+        case Kind.TAGGING:
+            steps = torch.arange(targets.shape[1], device=targets.device)
+            inside = steps < lengths[:, None]
+            right = (scores.detach().argmax(-1) == targets)[inside & (steps >= lengths[:, None] - task.answers)]
+            return functional.cross_entropy(scores[inside], targets[inside]), int(inside.sum()), right
+        case _:
+            assert_never(task.kind)
 
 
 @torch.no_grad()
 def evaluate(
     model: SequenceClassifier, task: Task, part: Split, device: torch.device, count: int | None = None
 ) -> tuple[float, float | None, StateEnergies]:
-    """Loss, accuracy and state energies on the first `count` examples of a part, without dropout."""
-    total, right, answers, size = 0.0, 0.0, 0, len(part) if count is None else min(count, len(part))
+    """Loss, accuracy and state energies on the first `count` examples of a part, without dropout.
+
+    Every answer counts alike, in whichever batch it comes.
+    """
+    total, answers, size = 0.0, 0, len(part) if count is None else min(count, len(part))
+    right, judged = 0, 0
     training = model.training
     model.eval()
-    with StateEnergies(model) as energies:
-        for start in range(0, size, EVALUATION_BATCH):
-            rows = np.arange(start, min(start + EVALUATION_BATCH, size))
-            inputs, targets, lengths = _tensors(part, rows, device)
-            energies.lengths = lengths
-            loss, correct = _judge(model(inputs, lengths), targets, task)
-            total += loss.item() * len(rows)
-            if correct is not None:
-                right, answers = right + correct.sum().item(), answers + correct.numel()
-    model.train(training)
-    return total / size, right / answers if answers else None, energies
+    try:
+        with StateEnergies(model) as energies:
+            for start in range(0, size, EVALUATION_BATCH):
+                rows = np.arange(start, min(start + EVALUATION_BATCH, size))
+                inputs, targets, lengths = _tensors(part, task, rows, device)
+                energies.lengths = lengths
+                loss, number, correct = _judge(model(inputs, lengths), targets, lengths, task)
+                total, answers = total + loss.item() * number, answers + number
+                if correct is not None:
+                    right, judged = right + int(correct.sum()), judged + correct.numel()
+    finally:
+        model.train(training)
+    return total / answers, right / judged if judged else None, energies
 
 
 def _row(
@@ -242,7 +258,8 @@ def _row(
         "accuracy": accuracy,
     }
     # As many sequences have a step t as are at least that long.
-    weights = torch.from_numpy(part.mask[: settings.held_out].sum(0).astype(np.float64))
+    lengths = torch.from_numpy(part.lengths[: settings.held_out])
+    weights = (torch.arange(part.steps) < lengths[:, None]).sum(0).double()
     layers = zip(names(model), energies.layers, energies.mean(), energies.last(), strict=True)
     for name, layer, mean, last in layers:
         white = white_energy(layer, task.steps).double()
@@ -254,11 +271,11 @@ def _row(
     return row
 
 
-def _batch(part: Split, seed: int, step: int, batch: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+def _batch(task: Task, seed: int, step: int, batch: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Inputs, targets and lengths of training step `step`; the last incomplete batch of a pass is left out."""
-    passes, place = divmod(step - 1, len(part) // batch)
-    order = _order(seed, passes, len(part))
-    return _tensors(part, order[place * batch : (place + 1) * batch], device)
+    passes, place = divmod(step - 1, len(task.train) // batch)
+    order = _order(seed, passes, len(task.train))
+    return _tensors(task.train, task, order[place * batch : (place + 1) * batch], device)
 
 
 @lru_cache(maxsize=1)
@@ -267,14 +284,16 @@ def _order(seed: int, passes: int, count: int) -> NDArray[np.int64]:
     return generator(seed, cell_key("order"), passes).permutation(count)
 
 
-def _tensors(part: Split, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of a part, cut to the longest of them unless each step has a target."""
+def _tensors(part: Split, task: Task, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of a part, cut to the longest of them; padding of targets becomes 0."""
     lengths = part.lengths[rows]
-    inputs = part.inputs[rows] if part.targets.ndim == 2 else part.inputs[rows, : lengths.max()]
-    if inputs.ndim == 2:
-        inputs = inputs.astype(np.int64)
-    made = (torch.from_numpy(np.ascontiguousarray(each)) for each in (inputs, part.targets[rows], lengths))
-    first, second, third = (each.to(device) for each in made)
+    steps = int(lengths.max())
+    inputs = part.inputs[rows, :steps].astype(np.int64 if task.symbols else np.float32)
+    targets = part.targets[rows, :steps] if part.targets.ndim == 2 else part.targets[rows]
+    targets = targets.astype(np.int64 if task.classes else np.float32)
+    if targets.ndim == 2:
+        targets[np.arange(steps) >= lengths[:, None]] = 0
+    first, second, third = (torch.from_numpy(made).to(device) for made in (inputs, targets, lengths))
     return first, second, third
 
 

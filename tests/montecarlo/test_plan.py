@@ -1,4 +1,5 @@
 import dataclasses
+import os
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def test_cells_are_fields_times_widths_times_depths():
 
 def test_equal_plans_are_equal_and_frozen():
     plan = Plan(**SOME)
-    same = Plan(("real", "complex"), (100, 400), c=(1.0, 2.5), samples=700.0, seed=3)
+    same = Plan(("real", "complex"), (100, 400), c=(1.0, 2.5), samples=np.int64(700), seed=3)
     assert plan == same
     assert hash(plan) == hash(same)
     assert plan.digest == same.digest
@@ -59,13 +60,16 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fields = [", "plan.toml: the plan is not TOML"),
+        ("fields = [", "plan.toml: the plan is not a TOML file"),
         ("n = 10\nk = 1\n", "a plan needs 'fields', for example: fields ="),
         ('fields = "real"\nk = 1\n', "a plan needs 'n'"),
-        ('fields = "real"\nn = 1\nk = 1\ndirectory = "/etc"\n', "a plan has no 'directory'; it has fields, n, k, c"),
-        ('fields = "real"\nn = 1\nk = 1979-05-27\n', "k must be a value or a list of values"),
-        ('fields = "real"\nn = 1\nk = {a = 1}\n', "k must be a whole number, got 'a'"),
-        ('fields = "real"\nn = true\nk = 1\n', "n must be a whole number, got True"),
+        ('fields = "real"\nn = 1\nk = 1\ndirectory = "/etc"\n', "a plan has no 'directory'; there are fields, n, k, c"),
+        (
+            'fields = "real"\nn = 1\nk = 1979-05-27\n',
+            "k must be a list of whole numbers or a whole number or None, got datetime",
+        ),
+        ('fields = "real"\nn = 1\nk = {a = 1}\n', r"k must be a list of whole numbers .*, got \{'a': 1\}"),
+        ('fields = "real"\nn = true\nk = 1\n', "n must be a list of whole numbers or a whole number, got True"),
     ],
 )
 def test_bad_files(tmp_path, text, message):
@@ -76,7 +80,7 @@ def test_bad_files(tmp_path, text, message):
 
 def test_a_file_that_is_no_text(tmp_path):
     (tmp_path / "plan.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match=r"plan\.toml is not a text file"):
+    with pytest.raises(ValueError, match=r"plan\.toml is not text in UTF-8 \(byte 0xff at place 0\)"):
         Plan.load(tmp_path / "plan.toml")
 
 
@@ -93,7 +97,7 @@ def test_a_file_that_is_no_text(tmp_path):
         ({"c": float("nan")}, "c must be a positive finite number"),
         ({"fields": "octonion"}, "field must be one of 'real', 'complex' or 'quaternion', got 'octonion'"),
         ({"n": 0}, "n must be at least 1, got 0"),
-        ({"n": None}, "n must be a value or a list of values, got None"),
+        ({"n": None}, "n must be a list of whole numbers or a whole number, got None"),
         ({"samples": 1}, "samples must be at least 2, got 1"),
         ({"samples": 10**10}, "samples must be at most .* Split the plan over seeds"),
         ({"seed": -1}, "seed must be at least 0"),
@@ -158,3 +162,71 @@ def test_a_worker_with_another_version_is_refused():
     plan = Plan("real", 10, k=3, samples=10)
     with pytest.raises(ValueError, match=r"a worker has numpy .*, the run needs 1\.0: digits may differ"):
         draw_block(work_of(plan, cut(plan)[0]), plan.models, {"numpy": "1.0"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "declared"),
+    [
+        ("samples", 700.0, "a whole number"),
+        ("samples", "700", "a whole number"),
+        ("samples", True, "a whole number"),
+        ("seed", 1.0, "a whole number"),
+        ("seed", None, "a whole number"),
+        ("n", [100, 4.0], "a list of whole numbers or a whole number"),
+        ("n", {100: 4}, "a list of whole numbers or a whole number"),
+        ("n", "100", "a list of whole numbers or a whole number"),
+        ("c", ["1"], "a list of numbers or a number or None"),
+        ("c", True, "a list of numbers or a number or None"),
+        ("c", 2**53 + 1, "a list of numbers or a number or None"),
+        ("fields", 3, "a list of texts or text"),
+        ("models", [None], "a list of texts or text"),
+        ("negative_slope", "0.1", "a number"),
+        ("tied", "false", "true or false"),
+        ("tied", 0, "true or false"),
+        ("method", 1, "text"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(name, value, declared):
+    with pytest.raises(ValueError, match=f"^{name} must be {declared}, got ") as caught:
+        Plan(**{**SOME, name: value})
+    assert repr(value) in str(caught.value)
+
+
+def test_numpy_numbers_are_numbers():
+    plan = Plan(np.array(["real", "complex"]), np.array([100, 400]), c=np.array([1, 2.5], np.float32), samples=np.int16(700),
+                seed=np.uint64(3), tied=np.bool_(True), negative_slope=np.float64(0.01))  # fmt: skip
+    assert plan == Plan(**SOME)
+    assert plan.digest == Plan(**SOME).digest
+    assert Plan("real", np.int64(100), k=np.int32(3)) == Plan("real", 100, 3)
+    assert Plan("real", np.array(100), k=3) == Plan("real", 100, 3)
+    assert Plan("real", 100, c=1) == Plan("real", 100, c=1.0)
+
+
+def test_any_way_to_write_a_text_file(tmp_path):
+    plan, path = Plan(**SOME), tmp_path / "plan.toml"
+    text = plan.to_toml()
+    for content in (text.encode("utf-8-sig"), text.replace("\n", "\r\n").encode(), ("# \u03c7\n" + text).encode()):
+        path.write_bytes(content)
+        assert Plan.load(path) == plan
+    assert Plan.from_toml("\ufeff" + text) == plan
+    for content in (("# \u00e4\n" + text).encode("latin-1"), text.encode("utf-16")):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"plan\.toml is not text in UTF-8 \(byte 0x.. at place \d+\); save it as"):
+            Plan.load(path)
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, what in ((tmp_path / "pipe", "a pipe"), ("/dev/zero", "a device"), (tmp_path, "a folder")):
+        with pytest.raises(ValueError, match=f"is .*{what}"):
+            Plan.load(path)
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ValueError, match="huge has more than 16777216 bytes"):
+        Plan.load(tmp_path / "huge")
+    (tmp_path / "deep").write_text("n = " + "[" * 100_000)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        Plan.load(tmp_path / "deep")
+    (tmp_path / "long").write_text("n = " + "9" * 100_000)
+    with pytest.raises(ValueError, match="is not a TOML file: Exceeds the limit"):
+        Plan.load(tmp_path / "long")

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from signalprop._catalogue import TASKS
+from signalprop._declared import hints
 from signalprop.tasks import MAKERS, Kind, Split, Task, adding, copy_memory, make
 from signalprop.tasks.task import guess
 
@@ -18,6 +20,16 @@ SMALL = {
     "copy": {"train": 20, "validation": 5, "test": 5},
     "adding": {"train": 20, "validation": 5, "test": 5},
 }
+
+
+def test_one_table_of_tasks():
+    assert list(MAKERS) == list(TASKS)
+    assert set(SMALL) | {"listops-files", "arrays"} == set(TASKS)  # those two read files and have tests of their own
+    for name, entry in TASKS.items():
+        assert entry.about
+        hinted = hints(MAKERS[name])
+        assert set(entry.short) <= set(hinted)
+        assert set(hinted) | {"progress"} >= set(inspect.signature(MAKERS[name]).parameters)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -92,12 +104,53 @@ def test_bad_splits(call, message):
         call()
 
 
+def padded_tagging(pad):
+    """Three sequences of 5, 2 and 1 steps, with `pad` behind them."""
+    inputs, targets = np.full((3, 5), pad), np.full((3, 5), pad)
+    for row, values in enumerate(([1, 1, 1, 1, 0], [1, 1], [1])):
+        inputs[row, : len(values)] = targets[row, : len(values)] = values
+    part = split(inputs, targets, [5, 2, 1])
+    return Task(
+        "t", "t", Kind.TAGGING, part, None, part, symbols=2, features=0, classes=2, chance=0.5, baseline=1.0, answers=5
+    )
+
+
+@pytest.mark.parametrize("pad", [0, 1, -100, 77])
+def test_shares_and_ranges_see_no_padding(pad):
+    assert padded_tagging(pad).shares.tolist() == [1 / 8, 7 / 8]
+
+
+def test_fingerprint_is_that_of_everything_a_training_sees():
+    task = padded_tagging(0)
+    assert task.fingerprint == padded_tagging(0).fingerprint
+    assert len(task.fingerprint) == 64
+    train = task.train
+    others = [
+        padded_tagging(1),
+        replace(task, symbols=3),
+        replace(task, classes=3),
+        replace(task, answers=1),
+        replace(task, validation=train),
+        replace(task, train=split(train.inputs, train.targets, [5, 2, 2])),
+        replace(task, train=split(train.inputs.astype(np.int32), train.targets, train.lengths)),
+        replace(task, train=split(1 - train.inputs, train.targets, train.lengths)),
+        replace(task, test=split(train.inputs, 1 - train.targets, train.lengths)),
+        replace(task, train=split(train.inputs[:2], train.targets[:2], train.lengths[:2])),
+    ]
+    assert len({task.fingerprint, *(other.fingerprint for other in others)}) == 1 + len(others)
+
+
 COPY, ADDING = copy_memory(4, train=3, test=3), adding(4, train=3, test=3)
 
 
 @pytest.mark.parametrize(
     ("task", "changes", "message"),
     [
+        (
+            COPY,
+            {"train": split(np.zeros((0, 24), int), np.zeros((0, 24), int))},
+            "the train part needs at least one example",
+        ),
         (COPY, {"features": 1}, "either symbols or features as inputs, got symbols=10 and features=1"),
         (COPY, {"symbols": 0}, "either symbols or features"),
         (COPY, {"symbols": 9}, "inputs must be between 0 and 8, got 0 to 9"),

@@ -1,9 +1,12 @@
 import csv
+import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from signalprop.tasks.listops import decode, evaluate, generate, load, write
+from signalprop.tasks.listops import decode, encode, evaluate, generate, load, write
+from signalprop.tasks.task import Split
 
 GOOD = "( ( ( [MAX 2 ) 9 ) ] )\t9"
 
@@ -77,7 +80,9 @@ def test_line_ends(tmp_path):
         (f"Source\tTarget\n{GOOD}\n[MAX 1 2\t2\n", "row 3: the brackets do not match"),
         ("Source\tTarget\n\t2\n", "row 2: the expression is empty"),
         (b"Source\tTarget\n[MAX 1 \xff 2 ]\t2\n", "row 2: unknown token"),
-        (f"Source\tTarget\n{GOOD}\n{'1' * 200_000}\t2\n", "row 3: field larger than field limit"),
+        (f"Source\tTarget\n{GOOD}\n{'1' * 200_000}\t2\n", r"row 3: unknown token '1{57}\.\.\.'; tokens are"),
+        ("Source\tTarget\n[MAX 1 2 ]\t2\n".encode("utf-16"), "row 1: the columns must be Source and Target, got"),
+        (f"Source\tTarget\n{GOOD}\n[MAX 1 \u00e4 2 ]\t2\n".encode("latin-1"), "row 3: unknown token"),
     ],
 )
 def test_malformed_rows(tmp_path, text, message):
@@ -106,3 +111,54 @@ def test_wrong_paths(task, tmp_path):
         load(tmp_path)
     with pytest.raises(ValueError, match=r"name must be the beginning of a file name, got '\.\./basic'"):
         load(tmp_path, name="../basic")
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_byte_order_mark_and_line_ends(tmp_path, mark, end):
+    three_files(tmp_path, mark + f"Source\tTarget\n{GOOD}\n[MIN 3 1 ]\t1\n".replace("\n", end).encode())
+    assert load(tmp_path, verify=True).train.targets.tolist() == [9, 1]
+
+
+def wide_and_deep(tokens, depth):
+    """An expression of `tokens` tokens in which operators nest `depth` deep, and its value by hand: 7 is the largest digit."""
+    inner = ["3"] * (tokens - 2 * depth - 1) + ["7"]
+    return " ".join(["[MAX"] * depth + inner + ["]"] * depth), 7
+
+
+@pytest.mark.parametrize(
+    ("tokens", "depth", "parentheses"),
+    [
+        (30_002, 1, True),
+        (30_002, 1, False),
+        (30_002, 15_000, True),
+        (30_002, 15_000, False),
+        (10**6, 3, False),
+        pytest.param(10**6, 499_999, True, marks=pytest.mark.slow),
+        pytest.param(10**6, 499_999, False, marks=pytest.mark.slow),
+    ],
+)
+def test_what_write_writes_load_reads_at_any_length_and_depth(tmp_path, tokens, depth, parentheses):
+    text, value = wide_and_deep(tokens, depth)
+    codes, lengths = encode([text])
+    assert lengths.tolist() == [tokens]
+    part = Split(codes, np.array([value]), lengths)
+    small = generate(train=1, validation=0, test=1, min_length=3, max_length=30)
+    write(replace(small, train=part, validation=None, test=part), tmp_path, parentheses=parentheses)
+    back = load(tmp_path, verify=True)
+    np.testing.assert_array_equal(back.train.inputs, codes)
+    assert back.train.lengths.tolist() == [tokens]
+    assert evaluate(decode(back.test.inputs[0])) == value
+    assert csv.field_size_limit() == 131072  # of the process, which is not ours
+
+
+def test_a_pipe_or_a_folder_in_the_place_of_a_file(task, tmp_path):
+    write(task, tmp_path)
+    (tmp_path / "basic_val.tsv").unlink()
+    os.mkfifo(tmp_path / "basic_val.tsv")
+    with pytest.raises(ValueError, match=r"basic_val\.tsv is a pipe or a device, not a file"):
+        load(tmp_path)
+    (tmp_path / "basic_val.tsv").unlink()
+    (tmp_path / "basic_val.tsv").mkdir()
+    with pytest.raises(ValueError, match=r"basic_val\.tsv is a folder, not a file"):
+        load(tmp_path)

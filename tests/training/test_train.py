@@ -10,13 +10,20 @@ import numpy as np
 import pytest
 import torch
 
+from signalprop._catalogue import LAYERS, load
 from signalprop.nn import LRU, DenseLinearRNN, RotRNN
-from signalprop.tasks import make
+from signalprop.tasks import Kind, Split, Task, make
 from signalprop.training import Settings, StateEnergies, build_model, train, white_energy
 from signalprop.training.log import Log, columns
+from signalprop.training.trainer import evaluate
 
 OPTIONS = {"train": 256, "validation": 32, "test": 32, "min_length": 5, "max_length": 20}
 TINY = Settings(options=OPTIONS, d_model=8, d_state=8, heads=2, batch=16, steps=12, log_every=4, checkpoint_every=5)
+
+
+def tiny(**changes):
+    """TINY with changes; heads are for RotRNN alone."""
+    return replace(TINY, **({"heads": 8} if changes.get("layer", "rotrnn") != "rotrnn" else {}), **changes)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +42,7 @@ TINY = Settings(options=OPTIONS, d_model=8, d_state=8, heads=2, batch=16, steps=
     ],
 )
 def test_training_lowers_the_loss(changes):
-    run = train(replace(TINY, steps=60, log_every=60, learning_rate=1e-2, **changes))
+    run = train(tiny(steps=60, log_every=60, learning_rate=1e-2, **changes))
     first, last = (float(row["loss"]) for row in run.rows)
     assert last < first - 0.02
     assert float(run.rows[1]["train_loss"]) < first
@@ -43,7 +50,7 @@ def test_training_lowers_the_loss(changes):
 
 
 def test_columns_of_the_log(tmp_path):
-    run = train(replace(TINY, layer="lru", bidirectional=True), directory=tmp_path)
+    run = train(tiny(layer="lru", bidirectional=True), directory=tmp_path)
     with (tmp_path / "log.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows == run.rows
@@ -59,7 +66,7 @@ def test_the_callers_generator_is_left_alone():
     torch.manual_seed(5)
     wanted = torch.rand(3)
     torch.manual_seed(5)
-    train(replace(TINY, steps=1))
+    train(tiny(steps=1))
     assert torch.equal(torch.rand(3), wanted)
     assert not torch.are_deterministic_algorithms_enabled()
 
@@ -81,7 +88,7 @@ def broken_off(directory, settings, after):
 @pytest.mark.parametrize("after", [1, 5, 7, 11])
 @pytest.mark.parametrize("changes", [{"dropout": 0.2}, {"layer": "lru", "normalizer": "learned"}])
 def test_broken_off_anywhere_and_resumed_is_the_same_training(tmp_path, after, changes):
-    settings = replace(TINY, **changes)
+    settings = tiny(**changes)
     whole = train(settings, directory=tmp_path / "whole")
     broken_off(tmp_path / "broken", settings, after)
     with (tmp_path / "broken" / "log.csv").open("a") as file:
@@ -137,19 +144,19 @@ def test_a_killed_process_resumes_to_the_same_log_byte_for_byte(tmp_path):
 
 
 def test_resume_refuses_other_settings_and_start_refuses_a_directory_in_use(tmp_path):
-    train(replace(TINY, steps=5), directory=tmp_path)
+    train(tiny(steps=5), directory=tmp_path)
     with pytest.raises(
-        ValueError, match=r"belongs to a training with layer = 'rotrnn', not 'lru'; seed = 0, not 3\. Go on"
+        ValueError, match=r"a training with layer = 'rotrnn', not 'lru'; heads = 2, not 8; seed = 0, not 3\. Go on"
     ):
-        train(replace(TINY, steps=5, layer="lru", seed=3), directory=tmp_path, resume=True)
+        train(tiny(steps=5, layer="lru", seed=3), directory=tmp_path, resume=True)
     with pytest.raises(ValueError, match="holds a training already"):
-        train(replace(TINY, steps=5), directory=tmp_path)
+        train(tiny(steps=5), directory=tmp_path)
     before = (tmp_path / "log.csv").read_bytes()
-    train(replace(TINY, steps=5), directory=tmp_path, resume=True)
+    train(tiny(steps=5), directory=tmp_path, resume=True)
     assert (tmp_path / "log.csv").read_bytes() == before
     (tmp_path / "checkpoint.pt").write_bytes(b"no checkpoint")
     with pytest.raises(ValueError, match="is not a checkpoint of a training"):
-        train(replace(TINY, steps=5), directory=tmp_path, resume=True)
+        train(tiny(steps=5), directory=tmp_path, resume=True)
 
 
 def test_nan_stops_with_step_and_layer(monkeypatch):
@@ -166,9 +173,9 @@ def test_nan_stops_with_step_and_layer(monkeypatch):
     with pytest.raises(
         FloatingPointError, match=r"training step 4: the outputs of blocks\.0 \(RotRNN\) become nan at step 0"
     ):
-        train(replace(TINY, steps=9, log_every=100), task=task)
+        train(tiny(steps=9, log_every=100), task=task)
     with pytest.raises(FloatingPointError, match=r"after training step 3: the outputs of blocks\.0"):
-        train(replace(TINY, steps=9, log_every=1), task=task)
+        train(tiny(steps=9, log_every=1), task=task)
 
 
 def test_rows_of_a_log_after_the_checkpoint_are_dropped(tmp_path):
@@ -213,3 +220,87 @@ def test_energies_leave_padding_out():
     assert energies.mean()[0] == pytest.approx(np.mean(mean), rel=1e-5)
     assert energies.last()[0] == pytest.approx(np.mean(last), rel=1e-5)
     assert not model.blocks[0].recurrence._forward_pre_hooks
+
+
+def ragged(kind, pad):
+    """Ten sequences of 1 to 7 steps, and `pad` behind them, in inputs and targets."""
+    rng = np.random.default_rng(3)
+    lengths = np.array([7, 1, 3, 2, 7, 5, 1, 4, 6, 2])
+    numbers = np.where(np.arange(7) < lengths[:, None], rng.integers(0, 4, size=(10, 7)), pad)
+    targets = {
+        Kind.CLASSIFICATION: numbers[:, 0] % 3,
+        Kind.TAGGING: np.where(np.arange(7) < lengths[:, None], numbers % 3, pad),
+        Kind.REGRESSION: numbers[:, 0] / 2.0,
+    }[kind]
+    part = Split(numbers, targets, lengths)
+    answers = 2 if kind is Kind.TAGGING else 1
+    classes = 0 if kind is Kind.REGRESSION else 3
+    return Task("ragged", "ragged", kind, part, part, part, 4, 0, classes, None if not classes else 0.3, 1.0, answers)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_evaluation_counts_every_answer_alike_and_no_padding(kind, monkeypatch):
+    """Batches of four, the last of them two, against one sequence at a time cut to its length."""
+    monkeypatch.setattr("signalprop.training.trainer.EVALUATION_BATCH", 4)
+    torch.manual_seed(1)
+    task = ragged(kind, pad=-100)
+    model = build_model(tiny(bidirectional=True), task).eval()
+    loss, accuracy, _ = evaluate(model, task, task.test, torch.device("cpu"))
+    losses, right = [], []
+    for tokens, target, length in zip(task.test.inputs, task.test.targets, task.test.lengths, strict=True):
+        scores = model(torch.from_numpy(tokens[None, :length]))[0].detach().double().numpy()
+        if kind is Kind.REGRESSION:
+            losses.append((scores[0] - target) ** 2)
+            continue
+        scores = np.atleast_2d(scores)
+        wanted = target[:length] if kind is Kind.TAGGING else [target]
+        logs = scores - np.log(np.exp(scores).sum(1, keepdims=True))
+        losses += [-log[answer] for log, answer in zip(logs, wanted, strict=True)]
+        right += list(scores.argmax(1) == wanted)[-task.answers :]
+    assert len(losses) == (38 if kind is Kind.TAGGING else 10)
+    assert loss == pytest.approx(np.mean(losses), rel=1e-5)
+    assert accuracy == (None if kind is Kind.REGRESSION else pytest.approx(np.mean(right)))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_what_stands_in_the_padding_changes_no_digit(kind):
+    runs = [train(tiny(batch=4, steps=6, bidirectional=True), task=ragged(kind, pad)) for pad in (-100, 3)]
+    assert runs[0].rows == runs[1].rows
+    assert (runs[0].loss, runs[0].accuracy) == (runs[1].loss, runs[1].accuracy)
+    for one, other in zip(*(run.model.parameters() for run in runs), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_energies_past_the_range_of_float32_are_numbers():
+    layer = RotRNN(4, 8, heads=2)
+    with StateEnergies(torch.nn.Sequential(layer)) as energies:
+        energies.lengths = torch.tensor([3])
+        layer(inputs=torch.full((1, 3, 4), 1e30))
+    assert 1e58 < energies.last()[0] < 1e64
+
+
+def test_layers_of_the_table_are_built_with_every_setting_they_take():
+    values = {
+        "heads": 2,
+        "first_step_rule": True,
+        "r_min": 0.3,
+        "r_max": 0.7,
+        "max_phase": 0.5,
+        "normalizer": "learned",
+    }
+    task = ragged(Kind.CLASSIFICATION, 0)
+    for name, entry in LAYERS.items():
+        taken = {setting: values[setting] for setting in entry.takes}
+        layer = build_model(Settings(layer=name, d_model=8, d_state=8, **taken), task).blocks[0].recurrence
+        assert type(layer) is load(entry.where)
+        assert {keyword: getattr(layer, keyword) for keyword in entry.takes.values()} == {
+            keyword: values[setting] for setting, keyword in entry.takes.items()
+        }
+        for setting in set(values) - set(entry.takes):
+            with pytest.raises(ValueError, match=f"{setting} is a setting of .*, not of layer='{name}': leave it out"):
+                Settings(layer=name, d_model=8, d_state=8, **{setting: values[setting]})
+
+
+def test_a_tagging_pools_nothing():
+    with pytest.raises(ValueError, match=r"leave out pooling='last'"):
+        train(tiny(pooling="last", batch=4), task=ragged(Kind.TAGGING, 0))

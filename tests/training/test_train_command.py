@@ -1,15 +1,22 @@
+import dataclasses
 import json
+import tomllib
+import typing
 from pathlib import Path
 
+import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
+from signalprop._catalogue import TASKS
+from signalprop._declared import hints, required
 from signalprop.cli import app
-from signalprop.tasks import MAKERS
+from signalprop.tasks import MAKERS, make
 from signalprop.training import Settings
 
 ROOT = Path(__file__).parents[2]
-TASK = [
+SMALL_TASK = [
     "--set",
     "train=64",
     "--set",
@@ -21,7 +28,7 @@ TASK = [
     "--set",
     "max_length=20",
 ]
-SMALL = ["train", *TASK, "--width", "8", "--state", "8", "--heads", "2", "--steps", "4", "--log-every", "2"]
+SMALL = ["train", *SMALL_TASK, "--width", "8", "--state", "8", "--heads", "2", "--steps", "4", "--log-every", "2"]
 runner = CliRunner()
 
 
@@ -37,8 +44,8 @@ def test_trains_and_reports(tmp_path):
     assert about["settings"] == answer["settings"]
     again = runner.invoke(app, [*SMALL, "--directory", str(tmp_path), "--resume"])
     assert again.exit_code == 0, again.output
-    assert "max/min over the training" in again.stdout
-    assert f"test loss      {answer['loss']:.4f}" in again.stdout
+    assert "largest over smallest in the training" in again.stdout
+    assert f"test loss      {answer['loss']:.6g} " in again.stdout
 
 
 def test_options_come_before_the_file(tmp_path):
@@ -72,18 +79,33 @@ def test_shipped_files_are_read(path):
     [
         (["--steps", "0"], "steps must be at least 1, got 0"),
         (["--layer", "gru"], "'gru' is not one of 'rotrnn', 'lru', 'dense'"),
+        (["--layer", "lru"], "heads is a setting of rotrnn, not of layer='lru': leave it out, got 2"),
+        (["--heads", "8", "--layer", "lru", "--first-step-rule"], "first_step_rule is a setting of rotrnn"),
+        (["--normalizer", "learned"], "normalizer is a setting of lru, not of layer='rotrnn'"),
+        (["--heads", "8", "--layer", "dense", "--r-min", "0.5"], "r_min is a setting of rotrnn and lru"),
+        (["--heads", "8", "--layer", "dense", "--max-phase", "0.5"], "max_phase is a setting of rotrnn and lru"),
+        (["--pooling", "max"], "'max' is not one of 'mean', 'last'"),
+        (["--epochs", "2"], "--steps and --epochs exclude each other, got 4 and 2"),
+        (["--batch", "65"], "batch must be at most the 64 examples of the training part, got 65"),
+        (["--directory", ""], "--directory is empty"),
+        (["--set", "max_lenght=6"], "task listops has no 'max_lenght' (did you mean 'max_length'?); there are train,"),
+        (["--set", "train=1e3"], "--set train must be a whole number, got '1e3'"),
+        (["--set", "train=true"], "--set train must be a whole number, got 'true'"),
+        (["--set", "train="], "--set train must be a whole number, got ''"),
+        (["--task", "listops-files", "--set", "verify=False"], "task listops-files has no 'train'"),
         (["--task", "sorting"], "'sorting' is not one of"),
         (["--state", "9"], "d_state must be divisible by the number of heads, got d_state=9 and heads=2"),
         (["--r-max", "1.5"], "gamma must satisfy 0 < gamma_min <= gamma_max < 1"),
         (["--max-phase", "9"], "max_phase must lie in (0, 2 pi], got 9"),
-        (["--layer", "dense", "--r-min", "0.5"], "leave out r_min, r_max and max_phase"),
-        (["--normalizer", "learned"], "only an lru has a learned normalizer"),
         (["--lr", "nan"], "learning_rate must be a positive finite number, got nan"),
         (["--dropout", "1"], "dropout must lie in [0, 1), got 1.0"),
-        (["--set", "blanks=3"], "task listops has no option 'blanks'; there are train, validation"),
+        (["--set", "blanks=3"], "task listops has no 'blanks'; there are train, validation"),
         (["--set", "blanks"], "--set takes NAME=VALUE, got 'blanks'"),
         (["--set", "max_length=6"], "window"),
-        (["--task", "listops-files", "--set", "directory=/nowhere"], "has no option 'train'"),
+        (
+            ["--task", "listops-files", "--set", "directory=/nowhere"],
+            "has no 'train'; there are directory, name, verify",
+        ),
         (["--config", "/nowhere.toml"], "/nowhere.toml"),
         (["--device", "abacus"], "device 'abacus' cannot be used here"),
         (["--directory", "/dev/null"], "/dev/null"),
@@ -117,7 +139,13 @@ def test_a_wrong_path_of_the_published_files(tmp_path):
     [
         ("[task]\nname = 3 4", "is not a TOML file"),
         ("[optimizer]\nlr = 1", r"has 'optimizer'; what is read are the sections"),
-        ("[model]\nlayers = 3", r"has 'layers' in \[model\]; there are layer, depth"),
+        (
+            "[model]\nlayers = 3",
+            r"section \[model\] of .*bad\.toml has no 'layers' \(did you mean 'layer'\?\); there are",
+        ),
+        ("[model]\nseed = 3", r"section \[model\] of .* has no 'seed'; there are layer, depth"),
+        ('[task]\nname = "copy"\noptions = 3', r"options of \[task\] must be a table, \[task\.options\], got 3"),
+        ('[task]\nname = "copy"\nblanks = 3\n[task.options]\nblanks = 4', "gives the option 'blanks' twice"),
         ("[task]\nblanks = 3", "does not say which task"),
     ],
 )
@@ -126,6 +154,140 @@ def test_bad_files_are_sentences(tmp_path, text, sentence):
     path.write_text(text)
     with pytest.raises(ValueError, match=sentence):
         Settings.read(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "task listops-files needs the option 'directory': --set directory=.. on the command line"),
+        (["--set", "name=basic"], "task listops-files needs the option 'directory'"),
+        (["--set", "directory=2024"], "2024/basic_train.tsv is not there"),
+        (["--set", "directory=true"], "true/basic_train.tsv is not there"),
+        (["--set", "directory=/nowhere", "--set", "name=other"], "/nowhere/other_train.tsv is not there"),
+        (["--set", "directory=/nowhere", "--set", "verify=False"], "--set verify must be true or false, got 'False'"),
+        (["--set", "directory=/nowhere", "--set", "verify=1"], "--set verify must be true or false, got '1'"),
+        (["--set", "directory=/nowhere", "--set", "verify=true"], "/nowhere/basic_train.tsv is not there"),
+        (["--set", "directory="], "basic_train.tsv is not there"),
+    ],
+)
+def test_options_of_the_published_files(tmp_path, arguments, sentence):
+    result = runner.invoke(app, ["train", "--task", "listops-files", *arguments, "--directory", str(tmp_path / "run")])
+    assert result.exit_code == 2, result.output
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def of_another_type(kind):
+    """Texts that are no value of the type."""
+    kinds = {bool: ["False", "1", "yes"], int: ["true", "2.0", "many", ""], float: ["true", "many", ""]}
+    return next((texts for one, texts in kinds.items() if one in (kind, *typing.get_args(kind))), [])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_option_of_every_task_by_its_declared_type(tmp_path, task):
+    """A value of another type, and a key that is nearly one, are one sentence; none is a traceback, none is taken."""
+    tried = 0
+    for name, kind in hints(MAKERS[task]).items():
+        needed = [f"{other}=/nowhere" for other in required(MAKERS[task]) if other != name]
+        for word, said in [(f"{name}x=1", f"(did you mean {name!r}?)")] + [
+            (f"{name}={text}", f"--set {name} must be ") for text in of_another_type(kind)
+        ]:
+            sets = [part for each in (*needed, word) for part in ("--set", each)]
+            result = runner.invoke(app, ["train", "--task", task, *sets, "--directory", str(tmp_path / "run")])
+            assert result.exit_code == 2, result.output
+            assert said in result.stderr
+            assert result.stderr.count("\n") == 1
+            tried += 1
+    assert tried >= 3
+
+
+def test_every_setting_is_an_option():
+    options = {parameter.name for parameter in typer.main.get_command(app).commands["train"].params}
+    settings = {each.name for each in dataclasses.fields(Settings)} - {"options"}
+    assert settings <= options
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "declared"),
+    [
+        ("bidirectional", '"false"', "true or false"),
+        ("bidirectional", "0", "true or false"),
+        ("first_step_rule", '"false"', "true or false"),
+        ("r_max", "true", "a number or None"),
+        ("r_min", '"0.5"', "a number or None"),
+        ("dropout", "false", "a number"),
+        ("layer", "3", "text"),
+        ("depth", "2.0", "a whole number"),
+        ("heads", '"8"', "a whole number"),
+        ("steps", "2.0", "a whole number"),
+        ("steps", "true", "a whole number"),
+        ("epochs", "1.0", "a whole number or None"),
+        ("learning_rate", '"0.1"', "a number"),
+        ("learning_rate", "9007199254740993", "a number"),
+        ("seed", "[1]", "a whole number"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_alike_in_files_and_in_python(tmp_path, key, text, declared):
+    section = {each.name: each.metadata.get("section") for each in dataclasses.fields(Settings)}[key]
+    path = tmp_path / "one.toml"
+    path.write_text(f"[{section}]\n{key} = {text}\n")
+    value = tomllib.loads(f"x = {text}")["x"]
+    for arguments in (Settings.read(path), {key: value}):
+        with pytest.raises(ValueError, match=f"^{key} must be {declared}, got ") as caught:
+            Settings(**arguments)
+        assert repr(value) in str(caught.value)
+    with pytest.raises(ValueError, match=f"^{key} must be {declared}, got "):
+        Settings(**{key: object()})
+
+
+def test_numbers_of_numpy_and_whole_numbers_for_floats_are_taken_exactly():
+    plain = Settings(steps=100, clip=2.0, dropout=0.5, bidirectional=True, options={"train": 64})
+    numpy = Settings(
+        steps=np.int64(100),
+        clip=2,
+        dropout=np.float32(0.5),
+        bidirectional=np.bool_(True),
+        options={"train": np.uint8(64)},
+    )
+    assert numpy == plain
+    assert json.loads(json.dumps(numpy.as_dict())) == plain.as_dict()
+    assert type(numpy.clip) is float
+    path = Settings(task="listops-files", options={"directory": Path("/x")})
+    assert path.options == {"directory": "/x"}
+
+
+@pytest.mark.parametrize("options", [{"train": "64"}, {"train": 64.0}, {"train": True}, {"train": None}])
+def test_options_in_python_have_the_declared_type_too(options):
+    for call in (lambda: Settings(options=options), lambda: make("listops", **options)):
+        with pytest.raises(ValueError, match=r"^train must be a whole number, got "):
+            call()
+    with pytest.raises(
+        ValueError, match=r"^task copy has no 'blank' \(did you mean 'blanks'\?\); there are blanks, length"
+    ):
+        make("copy", blank=3)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda text: text.encode("utf-8-sig"), lambda text: text.replace("\n", "\r\n").encode()]
+)
+def test_byte_order_mark_and_line_ends_of_a_file(tmp_path, change):
+    text = '# \u03c7\n[task]\nname = "listops-files"\ndirectory = "x"\n[task.options]\nname = "n"\n[model]\ndepth = 3\n'
+    (tmp_path / "one.toml").write_bytes(change(text))
+    wanted = {"task": "listops-files", "options": {"directory": "x", "name": "n"}, "depth": 3}
+    assert Settings.read(tmp_path / "one.toml") == wanted
+
+
+def test_other_encodings_of_a_file_are_a_sentence(tmp_path):
+    for encoding in ("latin-1", "utf-16"):
+        (tmp_path / "one.toml").write_bytes("# \u00e4\n[model]\ndepth = 3\n".encode(encoding))
+        with pytest.raises(ValueError, match=r"one\.toml is not text in UTF-8 .* save it as UTF-8\.$"):
+            Settings.read(tmp_path / "one.toml")
+
+
+def test_the_published_configuration_has_no_first_step_rule():
+    assert Settings().first_step_rule is False
+    for path in (ROOT / "configs").glob("*.toml"):
+        assert not Settings(**Settings.read(path)).first_step_rule
 
 
 def test_a_training_that_breaks_down_is_exit_code_one(tmp_path):
