@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from signalprop._terminal import print_json, sentences
+from signalprop import _completion as completion
+from signalprop._terminal import print_json, print_text, sentences
 
 # What cite does not know is of the command whose references are asked for.
 CONTEXT = {"ignore_unknown_options": True}
@@ -18,7 +19,11 @@ def cite(
     context: typer.Context,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="COMMAND [OPTION]... | TOPIC", help="A command line without signalprop, or topics."),
+        typer.Argument(
+            metavar="COMMAND [OPTION]... | TOPIC",
+            help="A command line without signalprop, or topics.",
+            autocompletion=completion.topics,
+        ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List all topics with their references.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
@@ -55,9 +60,8 @@ def cite(
         )
     elif listed:
         for name in topics:
-            print(
-                f"{name:<13} {citations.TOPICS[name].about}: {', '.join(citations.TOPICS[name].keys) or 'see its options'}"
-            )
+            topic = citations.TOPICS[name]
+            print_text(f"{name:<13} {topic.about}: {', '.join(topic.keys) or 'see its options'}", " " * 14)
     else:
         print(citations.bibtex(topics))
 

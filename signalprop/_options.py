@@ -18,7 +18,11 @@ class Model(StrEnum):
 
 
 Width = Annotated[int, typer.Option("-n", "--width", help="Width of the layer: W is n x n.")]
-Depth = Annotated[int, typer.Option("-k", "--depth", help="Number of recurrent steps.")]
+# A number of steps is asked for in either spelling everywhere.
+Depth = Annotated[int, typer.Option("-k", "--depth", "-T", "--horizon", help="Number of recurrent steps.")]
+Horizon = Annotated[
+    int, typer.Option("-T", "--horizon", "-k", "--depth", help="Number of steps the signal should survive.")
+]
 FieldOption = Annotated[Field, typer.Option("--field", help="Number system of the Gaussian weights.")]
 ModelOption = Annotated[
     Model, typer.Option("--model", help="rnn: h <- W h.  lru: h <- W h + x, a fresh input each step.")

@@ -12,7 +12,18 @@ from typing import Annotated, Any
 import typer
 
 from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Seed, Width
-from signalprop._terminal import PATIENCE, bar, print_json, print_rows, running_text, sentences, show
+from signalprop._status import mean_status
+from signalprop._terminal import (
+    PATIENCE,
+    bar,
+    in_options,
+    print_json,
+    print_rows,
+    print_text,
+    running_text,
+    sentences,
+    show,
+)
 from signalprop.fields import Field
 
 
@@ -116,8 +127,16 @@ def sample(
     layer = activation.value + (f" (slope {negative_slope:g})" if activation is ActivationName.LEAKY_RELU else "")
     kind = f"{'feed-forward' if untied else 'recurrent'} {layer} network with {field.value} weights"
     drawn = f"{samples} draws" if method is not MethodName.TEMPERED else f"{result.samples} repetitions"
-    print(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
-    print(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}\n")
+    print_text(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
+    print_text(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}")
+    print()
+    sure = "sampled, with its error or interval above"
+    if estimate.log_exact is not None:
+        sure += f"; the exact mean is {mean_status(field)}"
+    options = f" --field {field.value} --method {method.value}"
+    if activation is not ActivationName.LINEAR:
+        options += f" --activation {activation.value}"
+    closing = (("how sure", sure), ("to cite", f"signalprop cite sample{options}"))
     exact = "not known" if estimate.log_exact is None else show(estimate.log_exact)
     if estimate.repeated:
         print_rows(
@@ -125,7 +144,8 @@ def sample(
                 ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
                 ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
                 ("exact mean", exact),
-                ("verdict", estimate.verdict),
+                ("verdict", in_options(estimate.verdict)),
+                *closing,
             )
         )
         return
@@ -145,9 +165,11 @@ def sample(
         ("top 1 % carry", f"{100 * estimate.tail_share:.1f} % of the sum"),
         ("effective size", f"{estimate.ess:.0f} of {samples} draws"),
         ("tail index", tail),
-        ("verdict", estimate.verdict),
+        ("verdict", in_options(estimate.verdict)),
+        *closing,
     ]
     print_rows(rows)
     if model is Model.LRU and method is MethodName.KRYLOV:
-        print("\nEnergy given one input direction reused at every step; its mean is the same.")
-        print("For ||h(t)||^2/n itself: --method dense")
+        print()
+        print_text("Energy given one input direction reused at every step; its mean is the same.")
+        print_text("For ||h(t)||^2/n itself: --method dense")

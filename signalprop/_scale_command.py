@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalprop._options import FieldOption, Json, Model, ModelOption, Seed, Width
-from signalprop._terminal import bar, print_json, save_figure, sentences, show
+from signalprop._options import FieldOption, Horizon, Json, Model, ModelOption, Seed, Width
+from signalprop._status import mean_status
+from signalprop._terminal import bar, print_json, print_rows, print_text, save_figure, sentences, show
 from signalprop.fields import Field
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from signalprop.initialization import SafeScale
 
 
@@ -27,7 +30,7 @@ class CriterionName(StrEnum):
 
 def scale(
     n: Width,
-    horizon: Annotated[int, typer.Option("-T", "--horizon", help="Number of steps the signal should survive.")],
+    horizon: Horizon,
     field: FieldOption = Field.REAL,
     criterion: Annotated[
         CriterionName | None, typer.Option("--criterion", help="Only the scale by this criterion, not the whole page.")
@@ -78,16 +81,22 @@ def scale(
             else:
                 _print_scale(found)
     if plot is not None and not as_json:
-        print(f"\nwrote {plot}")
+        print()
+        print_text(f"wrote {plot}")
 
 
 def _print_scale(found: SafeScale) -> None:
-    """One scale as a few lines."""
-    from signalprop.initialization.advice_text import share_text
+    """One scale: the answer, the lines to paste, and what it does."""
+    from signalprop.initialization.advice_text import scale_lines, share_text
 
     low, high = found.interval
     interval = f"   (95 % interval {low:.6g} .. {high:.6g})" if low < high else ""
     recurrence = "h <- W h" if found.model == "rnn" else "h <- W h + x, energy per step"
+    print_text(
+        f"By {found.criterion}: g = {found.scale:.4g} times Glorot, standard deviation {found.std:.4g} of an entry; "
+        f"{_PROMISES[found.criterion](found)}."
+    )
+    print("\n".join(scale_lines(found)))
     rows = [
         ("recurrence", f"{recurrence}; width {found.n}, {found.horizon} steps, {found.field.value} Gaussian weights"),
         ("criterion", f"{found.criterion} (from {found.source})"),
@@ -97,6 +106,34 @@ def _print_scale(found: SafeScale) -> None:
     if found.has_mean:
         (top, peak), (bottom, dip) = found.peak, found.dip
         rows.append(("mean energy", f"at most {show(peak)} (step {top}), at least {show(dip)} (step {bottom})"))
-    rows.append((f"draws past {found.bound:g}x", share_text(found)))
-    for name, text in rows:
-        print(f"{name:<16} {text}")
+    rows += [
+        (f"draws past {found.bound:g}x", share_text(found)),
+        ("how sure", _how_sure(found)),
+        ("to cite", f"signalprop cite scale --criterion {found.criterion} --field {found.field.value}"),
+    ]
+    print_rows(rows, 16)
+
+
+_PROMISES: dict[str, Callable[[SafeScale], str]] = {
+    "quantile": lambda found: (
+        f"{100 * found.quantile:g} % of draws of W stay at or below {found.bound:g} times their energy at every step"
+    ),
+    "bounded": lambda found: f"the average over draws stays below {1 + found.tolerance:g} times its start",
+    "minimax": lambda found: "the average over draws strays as little from its start as it can, up or down",
+    "edge": lambda found: f"the largest eigenvalue is below 1 in {100 * found.quantile:g} % of draws",
+    "glorot": lambda found: "the average keeps its energy at infinite width; at this one nothing is promised",
+}
+
+
+def _how_sure(found: SafeScale) -> str:
+    """Status of a scale: proved, verified, heuristic, or sampled."""
+    match found.source:
+        case "exact energies":
+            return f"the average is {mean_status(found.field)}"
+        case "table" | "samples":
+            return "sampled, with the 95 % interval above"
+        case "spectral edge":
+            known = found.field is not Field.REAL
+            return "P, proved (Kostlan's product)" if known else "H, heuristic, or read from a table of simulated draws"
+        case _:
+            return "by definition"

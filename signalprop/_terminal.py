@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from signalprop._text import NARROWEST, columns, lines_of
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -36,20 +38,35 @@ def show(log_value: float) -> str:
     if abs(log_value) < 14.0:
         value = math.exp(log_value)
         return f"{value:.6g}" if value >= 1e-3 else f"{value:.3e}"
-    if abs(log_value) > 1e9:  # the digits of the mantissa are gone
-        return f"e^{log_value:.6g}"
     decimal = log_value / math.log(10.0)
+    if abs(log_value) > 1e9:  # the digits of the mantissa are gone
+        return f"10^({decimal:.6g})"
     exponent = math.floor(decimal)
     mantissa = round(10 ** (decimal - exponent), 4)
     if mantissa >= 10.0:
         mantissa, exponent = mantissa / 10.0, exponent + 1
-    return f"{mantissa:.4f}e{exponent} (e^{log_value:.4g})"
+    return f"{mantissa:.4f}e{exponent}"
 
 
-def print_rows(rows: Iterable[tuple[str, str]], width: int = 100) -> None:
+def print_text(text: str, indent: str = "") -> None:
+    """Print one paragraph, wrapped to the terminal; lines after the first are indented."""
+    print(wrapped(text, indent))
+
+
+def print_rows(rows: Iterable[tuple[str, str]], margin: int = 15) -> None:
     """Print names and texts in two columns; a text longer than the page goes on below itself."""
     for name, text in rows:
-        print(textwrap.fill(f"{name:<15} {text}", width, subsequent_indent=16 * " ", break_long_words=False))
+        print(wrapped(f"{name:<{margin}} {text}", " " * (margin + 1)))
+
+
+def print_noted(cells: str, note: str) -> None:
+    """Print a row of a table with a longer text in its last column, or below the row where that column is narrow."""
+    width = columns()
+    if width - len(cells) - 2 >= min(len(note), NARROWEST - 10):
+        print(wrapped(f"{cells}  {note}", " " * (len(cells) + 2)))
+    else:
+        print(cells.rstrip())
+        print(textwrap.indent(wrapped(note, width=width - 4), "    "))
 
 
 def running_text(estimate: Estimate) -> str:
@@ -92,7 +109,7 @@ def bar(title: str) -> Iterator[Callable[..., None]]:
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Turn a refusal into one sentence on standard error and exit code 2."""
+    """Turn a refusal into one sentence on standard error, in the words of the command line, and exit code 2."""
     import typer
 
     try:
@@ -100,8 +117,25 @@ def sentences() -> Iterator[None]:
     except BrokenPipeError:  # for the entry point
         raise
     except (ValueError, OverflowError, OSError, MemoryError) as error:
-        typer.echo(f"signalprop: {error}", err=True)
+        typer.echo(wrapped(f"signalprop: {in_options(str(error))}", "  "), err=True)
         raise typer.Exit(2) from None
+
+
+def in_options(message: str) -> str:
+    """A sentence of the library with the parameters it names as options, those of the running command first."""
+    from signalprop._spoken import current_context, options, spoken
+
+    context = current_context()
+    if context is None:
+        return message
+    commands = getattr(context.find_root().command, "commands", {})
+    others = options((p.name, p.opts) for command in commands.values() for p in command.params)
+    return spoken(message, options((p.name, p.opts) for p in context.command.params), others)
+
+
+def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
+    """A paragraph in lines as long as the terminal, those after the first indented."""
+    return "\n".join(lines_of(text, columns() if width is None else width, rest=indent))
 
 
 def save_figure(figure: Figure, path: str) -> None:

@@ -6,23 +6,80 @@ import math
 import os
 import shlex
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from signalprop import __version__
+from signalprop import _completion as completion
 from signalprop._cite_command import CONTEXT as CITE_CONTEXT
 from signalprop._cite_command import cite
+from signalprop._moment_command import moment
 from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Seed, Width
 from signalprop._recurrence_command import recurrence
+from signalprop._regime_command import regime
 from signalprop._sample_command import sample
 from signalprop._scale_command import scale
-from signalprop._terminal import bar, finite, plain, print_json, show
+from signalprop._status import mean_status
+from signalprop._terminal import (
+    bar,
+    finite,
+    in_options,
+    plain,
+    print_json,
+    print_noted,
+    print_rows,
+    print_text,
+    show,
+    wrapped,
+)
 from signalprop._terminal import sentences as _sentences
 from signalprop._train_command import train
 from signalprop.fields import Field
 
+if TYPE_CHECKING:
+    from signalprop.verify.check import Check
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"signalprop {__version__}")
+        raise typer.Exit
+
+
+class Commands(TyperGroup):
+    """The commands; what click says of a bad command line is wrapped to the terminal as everything else is."""
+
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        """Read the options before the command."""
+        with _wrapped_usage():
+            return super().make_context(*arguments, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the options of the command and run it."""
+        with _wrapped_usage():
+            return super().invoke(ctx)
+
+
+_UsageError: Any = typer.BadParameter.__mro__[1]  # of click, or of the copy of it inside newer Typer
+
+
+@contextmanager
+def _wrapped_usage() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        text = wrapped(f"Error: {error.format_message()}", "  ").removeprefix("Error: ")
+        error.format_message = lambda: text
+        raise
+
+
 app = typer.Typer(
     name="signalprop",
+    cls=Commands,
     help="Signal propagation in finite-width recurrences: exact energies, sampling, verification, figures.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -32,6 +89,14 @@ app = typer.Typer(
 
 
 _LARGEST_HINT = 3000  # steps that `sample` draws in a minute
+
+
+@app.callback()
+def _before_commands(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None: ...
 
 
 @app.command()
@@ -53,6 +118,7 @@ def energy(
     c = k / math.sqrt(n)
     symbol = "Q" if model is Model.RNN else "S"
     value, infinite = plain(log_value), plain(infinite_log)
+    status, cited = mean_status(field), f"signalprop cite energy --field {field.value}"
     if as_json:
         print_json(
             {
@@ -66,32 +132,39 @@ def energy(
                 f"log_{symbol}": log_value,
                 "infinite_width": infinite,
                 "log_infinite_width": infinite_log,
+                "status": status,
+                "cite": cited,
             }
         )
         return
     recurrence = "h <- W h" if model is Model.RNN else "h <- W h + x"
     what = f"E||W^k x||^2/n, k = {k}" if model is Model.RNN else f"E||h(t)||^2/n, t = {k}"
     scaled = "" if scale == 1.0 else f", scaled by g = {scale:.10g}"
-    rows = [
-        ("recurrence", f"{recurrence}, {field.value} Gaussian weights{scaled}"),
-        ("width", f"n = {n}"),
-        ("steps", f"{k}, which is c = {c:.4g} times sqrt(n)"),
-        (f"mean energy {symbol}", f"{show(log_value)}   ({what})"),
-        ("infinite width", f"{show(infinite_log)}"),
-        ("ratio", f"{show(log_value - infinite_log)}"),
-    ]
-    for name, text in rows:
-        print(f"{name:<15} {text}")
+    print_rows(
+        [
+            ("recurrence", f"{recurrence}, {field.value} Gaussian weights{scaled}"),
+            ("width", f"n = {n}"),
+            ("steps", f"{k}, which is c = {c:.4g} times sqrt(n)"),
+            (f"mean energy {symbol}", f"{show(log_value)}   ({what})"),
+            ("infinite width", f"{show(infinite_log)}"),
+            ("ratio", f"{show(log_value - infinite_log)}"),
+            ("how sure", status),
+            ("to cite", cited),
+        ]
+    )
     if abs(log_value - infinite_log) > 1.0:
-        print("\nThis is the average over draws of W; far past sqrt(n) steps it is carried by rare draws.")
+        print()
+        print_text("This is the average over draws of W; far past sqrt(n) steps it is carried by rare draws.")
         if scale == 1.0 and k <= _LARGEST_HINT:
             option = "" if model is Model.RNN else " --model lru"
-            print(f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}{option}")
+            print_text(f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}{option}", "  ")
 
 
 app.command()(scale)
 app.command()(sample)
 app.command()(recurrence)
+app.command()(regime)
+app.command()(moment)
 
 
 @app.command()
@@ -123,43 +196,53 @@ def run(
         rows = [{name: finite(value) for name, value in row.items()} for row in frame.to_dict("records")]
         print_json({"directory": directory, "rows": rows})
         return
-    print(f"{'field':<10} {'n':>8} {'k':>6} {'model':<5} {'median draw':>24} {'mean':>24}   what the mean is worth")
+    print_noted(
+        f"{'field':<10} {'n':>7} {'k':>5} {'model':<6} {'median draw':>12} {'mean':>12}", "what the mean is worth"
+    )
     for row in frame.itertuples():
         median = "-" if math.isnan(row.log_median) else show(row.log_median)
-        print(
-            f"{row.field:<10} {row.n:>8} {row.k:>6} {row.model:<5} {median:>24} {show(row.log_mean):>24}   {row.verdict}"
-        )
-    print(f"\n{len(frame)} rows with quantiles and intervals: {os.path.join(directory, 'table.csv')}")
+        numbers = f"{row.field:<10} {row.n:>7} {row.k:>5} {row.model:<6} {median:>12} {show(row.log_mean):>12}"
+        print_noted(numbers, in_options(row.verdict))
+    print()
+    print_text(f"{len(frame)} rows with quantiles and intervals: {os.path.join(directory, 'table.csv')}", "    ")
 
 
 @app.command()
 def verify(
-    only: Annotated[str, typer.Option("--only", help="Run the checks whose name contains this text.")] = "",
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only", help="Run the checks whose name contains this text.", autocompletion=completion.check_names
+        ),
+    ] = "",
     everything: Annotated[bool, typer.Option("--all", help="Larger grids: minutes instead of half a minute.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the checks and run none.")] = False,
     as_json: Json = False,
 ) -> None:
     """Check every formula against every other route.
 
-    Prints one line a check; exit code 1 if any fails.
+    Prints one line per check; exit code 1 if any fails.
     """
     from signalprop.verify import all_checks, run
 
     with _sentences():
         checks = [check for check in all_checks(everything) if only in f"{check.name}: {check.grid}"]
         if not checks:
-            raise ValueError(f"--only {only!r} names no check; run 'signalprop verify' to see the names.")
+            raise ValueError(f"--only {only!r} names no check; signalprop verify --list has the names.")
+    if listed:
+        _list_checks(checks, as_json)
+        return
     outcomes = []
     if not as_json:
-        print(f"{'':4} {'worst':>10} {'allowed':>10} {'':<16} check")
+        print_noted(f"{'':4} {'worst':>8} {'allowed':>8} {'':<14}", "check")
     with bar("verifying") as report:
         for outcome in run(checks):
             outcomes.append(outcome)
             report(len(outcomes) / len(checks))
             if not as_json:
                 mark = "ok" if outcome.passed else "FAIL"
-                print(
-                    f"{mark:4} {outcome.worst:10.3g} {outcome.allowed:10.3g} {outcome.unit:<16} {outcome.name}: {outcome.grid}"
-                )
+                numbers = f"{mark:4} {outcome.worst:8.3g} {outcome.allowed:8.3g} {outcome.unit:<14}"
+                print_noted(numbers, f"{outcome.name}: {outcome.grid}")
     failed = [one for one in outcomes if not one.passed]
     if as_json:
         print_json(
@@ -187,6 +270,16 @@ def verify(
         raise typer.Exit(1)
 
 
+def _list_checks(checks: list[Check], as_json: bool) -> None:
+    """What ``verify --list`` prints."""
+    if as_json:
+        print_json({"checks": [{"name": check.name, "grid": check.grid} for check in checks]})
+        return
+    for check in checks:
+        print_text(f"{check.name}: {check.grid}", "    ")
+    print_text(f"\n{len(checks)} checks. To run some: signalprop verify --only TEXT")
+
+
 @app.command()
 def reproduce(
     directory: Annotated[str, typer.Option("--directory", help="Where to write the figures.")] = "figures",
@@ -194,7 +287,10 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="Ten times the draws, and in a checkout the figures of trainings.")
     ] = False,
-    only: Annotated[str | None, typer.Option("--only", metavar="NAME", help="Draw this one figure.")] = None,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="NAME", help="Draw this one figure.", autocompletion=completion.figure_names),
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -222,7 +318,7 @@ def reproduce(
         print_json({"quality": quality, "figures": [str(path) for path in paths]})
         return
     for path in paths:
-        print(f"wrote {path} (and .svg, .csv, .json beside it)")
+        print_text(f"wrote {path} (and .svg, .csv, .json beside it)", "    ")
 
 
 app.command()(_sentences()(train))
@@ -242,14 +338,14 @@ def info(as_json: Json = False) -> None:
         return
     for name, value in facts.items():
         if isinstance(value, dict):
-            for library, version in value.items():
-                print(f"{library:<15} {version or 'not installed'}")
+            print_rows((library, version or "not installed") for library, version in value.items())
         else:
-            print(f"{name.replace('_', ' '):<15} {value if value is not None else 'unknown'}")
+            print_rows([(name.replace("_", " "), str(value) if value is not None else "unknown")])
 
 
 def main() -> None:
     """Entry point of the `signalprop` command."""
+    os.environ["MPLBACKEND"] = "agg"  # figures go to files; a notebook's own backend is not for this process
     try:
         app()
     except BrokenPipeError:  # the reader (head, less) has gone

@@ -17,6 +17,7 @@ const Advice = (() => {
     const held = Draws.held(n, horizon, field);
     const logMean = Energy.logMean(n, horizon, field);
     const exact = horizon <= Energy.reach(n, field);
+    const meanKnown = field === "complex" || horizon <= TABLE.mean_reach; // to the package; this page has a law beyond
     const logSafe = scales.quantiles[TABLE.at_default];
     const energy = (logG) => {
       const shift = 2 * horizon * logG;
@@ -35,12 +36,14 @@ const Advice = (() => {
       c: horizon / Math.sqrt(n),
       safe: Math.exp(logSafe),
       safeInterval: [-1, 1].map((sign) => Math.exp(logSafe + sign * WITHIN * scales.error)),
-      bounded: logMean === null ? null : Math.exp((TOLERANCE - logMean) / (2 * horizon)),
+      bounded: meanKnown && logMean !== null ? Math.exp((TOLERANCE - logMean) / (2 * horizon)) : null,
+      minimax: meanKnown && logMean !== null ? Math.exp(minimax(n, horizon, field)) : null,
       edge: Math.exp(-Draws.logEdge(n, field, DEFAULT)),
       energy,
       log99: quantile(levels, 0.99),
       logMean,
       exact,
+      meanKnown,
       heldShare: held.share,
       heldScale: Math.exp(held.logG),
       budget: budget(n, field),
@@ -88,6 +91,29 @@ const Advice = (() => {
     const holds = (n) => Draws.held(n, horizon, field).share >= DEFAULT;
     return holds(1) ? 1 : firstTrue(holds, 1);
   });
+
+  /** The log g at which the mean strays from 1 by as much up as down: mean_path.py's MeanPath.minimax. */
+  const minimax = memo((n, horizon, field) => {
+    const end = Energy.logMean(n, horizon, field);
+    const balance = (k) => -(end + Energy.logMean(n, k, field)) / (2 * (horizon + k));
+    return balance(turn(horizon, (k) => balance(k) - balance(k + 1)));
+  });
+
+  /** Smallest 0 <= k < last where a slope that goes from negative to non-negative is non-negative, else last. */
+  function turn(last, slope) {
+    let [low, high] = [0, last - 1];
+    let [atLow, atHigh] = [slope(low), slope(high)];
+    if (atLow >= 0) return low;
+    if (atHigh < 0) return last;
+    for (let chord = true; high - low > 1; chord = !chord) {
+      let guess = Math.floor((low + high) / 2);
+      if (chord) guess = Math.min(Math.max(low + Math.round(((high - low) * atLow) / (atLow - atHigh)), low + 1), high - 1);
+      const value = slope(guess);
+      if (value < 0) [low, atLow] = [guess, value];
+      else [high, atHigh] = [guess, value];
+    }
+    return high;
+  }
 
   /** Smallest integer above `low` where a predicate that turns true once is true. */
   function firstTrue(predicate, low) {

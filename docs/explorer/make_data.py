@@ -1,7 +1,7 @@
 """The data of the explorer: ``python docs/explorer/make_data.py`` writes ``data.js`` beside the page.
 
-It holds the shipped quantiles of one draw (`signalprop.initialization.one_draw_table`, linear recurrence) and the nodes of the
-quadrature of `spectral_edge`, as one global of plain JavaScript, so that the page works from file:// too. It is written when the
+It holds the shipped quantiles of one draw (`signalprop.initialization.one_draw_table`, linear recurrence), the nodes of the
+quadrature of `spectral_edge` and the sentences of the advice, as one global of plain JavaScript, so that the page works from file:// too. It is written when the
 documentation is built rather than committed: half a megabyte that could only repeat or contradict ``one_draw.npz``.
 """
 
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop import __version__
+from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import Field
-from signalprop.initialization import one_draw_table
+from signalprop.initialization import advice_text, advice_words, one_draw_table
 
 HERE = Path(__file__).parent
 PAGE = ("*.html", "*.css", "*.js")
@@ -49,6 +50,15 @@ def data() -> dict[str, Any]:
         "bound": one_draw_table.BOUND,
         "dense_to": one_draw_table.DENSE_TO,
         "horizons": one_draw_table.HORIZONS.tolist(),
+        "mean_reach": MAX_ZONAL_K,
+        "words": {
+            "sentences": advice_words.SENTENCES,
+            "code": advice_words.CODE,
+            "guarantees": advice_words.GUARANTEES,
+            "trained": advice_text.TRAINED,
+            "far": advice_text.FAR,
+            "most_heads": advice_text.MOST_HEADS,
+        },
         "gauss": [part.tolist() for part in gauss],
         "fields": {field.value: rows(field) for field in Field},
     }

@@ -46,7 +46,7 @@
   function readAddress() {
     for (const [key, text] of new URLSearchParams(location.hash.slice(1))) {
       try {
-        if (key in READ) state[key] = READ[key](text);
+        if (Object.hasOwn(READ, key)) state[key] = READ[key](text);
       } catch (error) {
         message(key, error.message);
       }
@@ -144,8 +144,11 @@
     if (shown) Plot.draw(get("plot"), shown.path, shown.T, shown.logG);
   }
 
-  /** Text with what follows a ^ raised. */
-  const rich = (text) => text.split(/\^(−?\d+)/).map((part, i) => (i % 2 ? Object.assign(document.createElement("sup"), { textContent: part }) : part));
+  /** Text as print has it, with what follows a ^ raised. */
+  const rich = (text) =>
+    Words.typeset(text)
+      .split(/\^(−?\d+)/)
+      .map((part, i) => (i % 2 ? Object.assign(document.createElement("sup"), { textContent: part }) : part));
 
   function put(id, text, value) {
     get(id).replaceChildren(...rich(text));
@@ -188,10 +191,10 @@
     const named = state.g === "glorot" ? "Glorot weights (g\u00a0=\u00a01)" : state.g === "safe" ? `the safe scale, g\u00a0=\u00a0${Words.short(g, 4)}` : `g\u00a0=\u00a0${Words.short(g, 6)}`;
     put("caption", `Energy (squared length) of the signal, relative to its start, with ${named}`);
     put("ends-caption", `At step ${horizon}, with ${named}`);
-    for (const key of ["low", "median", "high"]) put(key, Words.inTens(energy[key]), energy[key]);
+    for (const key of ["low", "median", "high"]) put(key, Words.factor(energy[key]), energy[key]);
     const mean = advice.logMean === null ? null : advice.logMean + shift;
-    put("mean", mean === null ? "not known" : Words.inTens(mean), mean);
-    put("infinite", Words.inTens(shift), shift);
+    put("mean", mean === null ? "not known" : Words.factor(mean), mean);
+    put("infinite", Words.factor(shift), shift);
     put("exploding", Words.percent(advice, g), advice.exploding(g)[0]);
   }
 
@@ -211,7 +214,7 @@
     const copy = element("button", "Copy");
     copy.type = "button";
     copy.setAttribute("aria-label", `Copy the lines for ${label}`);
-    const pre = element("pre", code);
+    const pre = Object.assign(document.createElement("pre"), { textContent: code });
     copy.addEventListener("click", () => {
       getSelection().selectAllChildren(pre);
       const done = () => {
@@ -228,11 +231,12 @@
   function details(advice, g) {
     const { n, field, horizon } = advice;
     const rows = [
-      ["glorot", "Glorot", 1, "average energy 1 at infinite width; nothing at this one"],
-      ["quantile", "safe scale (quantile)", advice.safe, "95 % of draws stay below 10× at every step"],
-      ["bounded", "bounded", advice.bounded, "the average over draws stays below 1.1× at every step"],
-      ["edge", "edge", advice.edge, "largest eigenvalue below 1 in 95 % of draws"],
-    ];
+      ["glorot", "Glorot", 1],
+      ["quantile", "safe scale (quantile)", advice.safe],
+      ["bounded", "bounded", advice.bounded],
+      ["minimax", "minimax", advice.minimax],
+      ["edge", "edge", advice.edge],
+    ].map((row) => [...row, TABLE.words.guarantees[row[0]]]);
     if (typeof state.g === "number") rows.push(["own", "set above", g, "see the picture"]);
     get("scales").tBodies[0].replaceChildren(
       ...rows
@@ -249,7 +253,7 @@
             g: value.toFixed(4),
             "std of an entry": Words.short(value / Math.sqrt(n), 3),
             "pass 10×": Words.percent(advice, value),
-            "energy left": Words.inTens(left),
+            "energy left": Words.factor(left),
           };
           row.append(head);
           for (const [key, text] of Object.entries(cells)) row.appendChild(element("td", text)).dataset.label = key;
@@ -265,7 +269,7 @@
     put("method-mean", `The average over draws: exact sums in double precision. ${reach < LARGEST ? beyond[field] : ""}`, advice.exact);
     const option = field === "real" ? "" : ` --field ${field}`;
     put("command", `signalprop scale -n ${n} -T ${horizon}${option}`);
-    put("driven", `signalprop scale -n ${n} -T ${horizon}${option} --model lru --criterion quantile`);
+    put("driven", `signalprop scale -n ${n} -T ${horizon}${option} --model driven --criterion quantile`);
     for (const [key, value] of Object.entries({
       budget: advice.budget,
       meanBudget: advice.meanBudget,

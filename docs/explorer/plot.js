@@ -55,7 +55,7 @@ const Plot = (() => {
     const [low, high] = [bottom - margin, top + margin];
 
     const yTicks = ticks(low, high, 6);
-    const label = (exponent) => (Math.abs(exponent) <= 2 ? String(Number((10 ** exponent).toPrecision(1))) : Words.power(exponent));
+    const label = (exponent) => (Math.abs(exponent) <= 2 ? String(Number((10 ** exponent).toPrecision(1))) : Words.typeset(`10^${exponent}`));
     const left = 16 + 6.2 * Math.max(3, ...yTicks.map((tick) => label(tick).length));
     const box = { left, right: width - 10, top: 42, bottom: HEIGHT - 44 };
     const x = (step) => box.left + ((box.right - box.left) * step) / (horizon * BEYOND);
@@ -98,7 +98,7 @@ const Plot = (() => {
     const out = points.find((one) => one.mean > high);
     if (out) {
       const last = points.findLast((one) => one.mean !== null);
-      const text = `↑ average: ${Words.inTens(last.mean * unit)} at step ${Words.spaced(last.step)}`;
+      const text = `↑ average: ${Words.typeset(Words.factor(last.mean * unit))} at step ${Words.spaced(last.step)}`;
       const late = x(out.step) + 190 > box.right;
       add("text", { class: "note", x: late ? box.right : x(out.step), y: box.top - 7, "text-anchor": late ? "end" : "start" }, text);
     }

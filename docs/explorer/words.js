@@ -1,19 +1,20 @@
 "use strict";
 
-/* The sentences and the lines to paste of `signalprop scale` (signalprop/initialization/advice_text.py) for the numbers of
-   Advice.advise, in the order answer, why, what to paste, details. `factor` turns the log of a factor into text. */
+/* When the page says which sentence, with which numbers: signalprop/initialization/advice_text.py in JavaScript, for the numbers
+   of Advice.advise. The sentences and the lines to paste themselves are those of the package (TABLE.words). Text is as on the
+   terminal, sqrt(n) and 10^47; page.js typesets it. */
 
 const Words = (() => {
   const TORCH_DEFAULT = 1 / Math.sqrt(3);
   const { TEN } = Advice;
   const [LOWEST, HIGHEST] = [TABLE.levels[0], TABLE.levels.at(-1)];
-  const REGIMES = {
-    subcritical: "well below √n steps, where infinite-width theory holds",
-    critical: "a few times √n steps, where the spread between draws opens",
-    supercritical: "far past √n steps, below n/10",
-    linear: "steps comparable with the width",
-    superlinear: "more steps than ten times the width",
-  };
+  const { sentences, code: CODE, trained: TRAINED, far: FAR, most_heads: MOST_HEADS } = TABLE.words;
+
+  const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  const sentence = (name, values = {}) => filled(sentences[name], values);
+  const toPaste = (name, values) => ({ label: CODE[name][0], code: filled(CODE[name][1], values) });
+
+  // ---- numbers as text ----
 
   /** Like Python's %g. */
   function short(value, digits) {
@@ -21,19 +22,25 @@ const Words = (() => {
     return rounded !== 0 && Math.abs(rounded) < 1e-4 ? rounded.toExponential().replace(/e-(\d)$/, "e-0$1") : String(rounded);
   }
 
-  /** A power of ten; the page raises what follows the ^. */
-  const power = (exponent) => `10^${String(exponent).replace("-", "−")}`;
-
-  const spaced = (whole) => String(whole).replace(/\B(?=(\d{3})+$)/g, "\u00a0");
-
-  /** A factor given by its natural log: 0.72×, 31×, 4·10^5, 10^47. */
-  function inTens(log) {
-    if (Math.abs(log) < 0.7) return `${Math.exp(log).toFixed(2)}×`;
-    if (Math.abs(log) < 3 * TEN) return `${short(Math.exp(log), 2)}×`;
-    if (Math.abs(log) > 10 * TEN) return power(Math.round(log / TEN));
-    const [digit, exponent] = Math.exp(log).toExponential(0).split("e");
-    return `${digit}·${power(Number(exponent))}`;
+  function power(value) {
+    const [digit, exponent] = value.toExponential(0).split("e");
+    return `${digit}*10^${Number(exponent)}`;
   }
+
+  /** A factor given by its natural log: 0.72x, 31x, 4*10^5, 10^47. */
+  function factor(log) {
+    if (Math.abs(log) < 0.7) return `${Math.exp(log).toFixed(2)}x`;
+    if (Math.abs(log) < 3 * TEN) return `${short(Math.exp(log), 2)}x`;
+    return Math.abs(log) > 10 * TEN ? `10^${Math.round(log / TEN)}` : power(Math.exp(log));
+  }
+
+  /** A positive number in three digits. */
+  function number(value) {
+    if (value >= 1000) return rounded(Math.round(value));
+    return value >= 0.001 ? short(value, 3) : power(value);
+  }
+
+  const spaced = (whole) => String(whole).replace(/\B(?=(\d{3})+$)/g, " ");
 
   /** Two digits of a large number, three digits apart; small ones as they are. Halves go to the even side. */
   function rounded(value) {
@@ -45,7 +52,9 @@ const Words = (() => {
     return spaced((below + (up ? 1 : 0)) * unit);
   }
 
-  const steps = (count) => `${count} step${count === 1 ? "" : "s"}`;
+  const plural = (count, text) => `${text} step${count === 1 ? "" : "s"}`;
+  const steps = (count) => plural(count, count >= 1e7 ? rounded(count) : count);
+  const about = (count) => plural(count, rounded(count));
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
   /** Share of draws that pass ten times their energy at scale g, in words. */
@@ -63,151 +72,158 @@ const Words = (() => {
     return `${(100 * share).toFixed(0)} %`;
   }
 
-  function page(advice, factor = inTens) {
-    const { n, horizon, field, verdict, c } = advice;
-    const glorot = advice.energy(0);
-    const safe = advice.energy(Math.log(advice.safe));
-    const g = short(advice.safe, 4);
+  /** Text of the terminal as print has it: √n, 31×, 4·10^5, minus signs, spaces that do not break a number. */
+  const typeset = (text) =>
+    text
+      .replace(/sqrt\((\w+)\)/g, (_, inside) => (/^(\d+|[a-z])$/.test(inside) ? `√${inside}` : `√(${inside})`))
+      .replace(/(\d)x(?=[\s,.;:)]|$)/g, "$1×")
+      .replace(/\*10\^/g, "·10^")
+      .replace(/\^-/g, "^−")
+      .replace(/(\d) (?=%|\d{3}\b)/g, "$1\u00a0")
+      .replace(/<- /g, "← ");
 
-    const time = `${capital(steps(horizon))} ${horizon === 1 ? "is" : "are"} ${short(c, 3)} times √${n}. Applied again and again, one Gaussian matrix of width n keeps the energy (squared length) of a signal for a few times √n steps only. Gradients carried back in time get the same factors.`;
+  // ---- the page ----
 
-    function fate() {
-      if (glorot.median > Math.log(2)) return glorot.median > TEN ? "explodes" : "grows";
-      return glorot.high < 0 ? "fades" : "is a lottery";
-    }
-
-    function glorotDoes() {
-      const start = `Glorot (g = 1) ${fate()}: a typical draw of W`;
-      const spread = `90 % of draws end between ${factor(glorot.low)} and ${factor(glorot.high)}`;
-      if (glorot.median > Math.log(2)) {
-        const rest = glorot.low > 0 ? `the luckiest 5 % still by ${factor(glorot.low)}` : spread;
-        return `${start} multiplies the energy by ${factor(glorot.median)}, ${rest}.`;
-      }
-      return `${start} has ${factor(glorot.median)} of the energy at step ${horizon}, and ${spread}; ${exploding(advice, 1)} pass ten times their energy on the way.`;
-    }
-
-    function holds() {
-      const percent = 100 * advice.heldShare;
-      const kept = percent < 1 ? "Fewer than 1 %" : `At most ${percent.toFixed(0)} %`;
-      const best = verdict === "rescale" ? ` (g = ${short(advice.heldScale, 4)} keeps the most)` : ", whatever the scale";
-      const text = `${kept} of draws stay within a factor of ten, up or down, at every step${best}. For 95 % of draws width ${n} does`;
-      if (horizon <= advice.budget) return `${text} that for about ${rounded(advice.budget)} steps.`;
-      const longest = advice.budget ? `that for about ${steps(advice.budget)} at most` : "not even do that for one step";
-      return `${text} ${longest}; ${steps(horizon)} would take a width of about ${rounded(advice.widthNeeded)}.`;
-    }
-
-    function average() {
-      if (advice.logMean === null) return [];
-      const change = 100 * Math.expm1(Math.min(advice.logMean, 1));
-      const grown = change > 50 ? `is ${factor(advice.logMean)}` : `has grown by ${short(change, 2)} %`;
-      return [`The average over draws ${change >= 0.1 ? grown : "has not moved by 0.1 %"}.`];
-    }
-
-    function end() {
-      const held = `From about ${rounded(advice.budget + 1)} steps on no scale keeps 95 % of draws within a factor of ten.`;
-      const at = steps(advice.meanBudget + 1);
-      const mean =
-        horizon > advice.meanBudget
-          ? `The average is off by more than 10 % from ${at} on, which few draws show.`
-          : `From ${at} on the average is off by more than 10 %.`;
-      return `Where it ends. ${mean} ${held}`;
-    }
-
-    if (verdict === "keep") {
-      return {
-        answer: "Glorot is fine here: keep the usual Gaussian scale, standard deviation 1/√n.",
-        why: [
-          time,
-          `One draw of W is what you train. 90 % of draws end between ${factor(glorot.low)} and ${factor(glorot.high)} of the energy they started with, the typical one at ${factor(glorot.median)}. ${capital(exploding(advice, 1))} pass ten times their energy on the way.`,
-          ...average(),
-          end(),
-        ],
-        paste: [{ title: "Paste", items: initializers(advice, 1) }],
-      };
-    }
-    if (verdict === "rescale") {
-      const just = horizon <= advice.budget ? "" : "just about ";
-      return {
-        answer: `Scale Glorot by g = ${g} (standard deviation ${short(advice.safe / Math.sqrt(n), 4)} instead of ${short(1 / Math.sqrt(n), 4)}): a Gaussian matrix can ${just}hold a signal this long.`,
-        why: [
-          time,
-          glorotDoes(),
-          `With g = ${g} 95 % of draws stay below ten times their energy at every step; at step ${horizon} the typical draw has ${factor(safe.median)} of its energy left, one draw in twenty less than ${factor(safe.low)}.`,
-          holds(),
-        ],
-        paste: [
-          { title: "Paste", items: initializers(advice, advice.safe) },
-          { title: "If that is not enough", items: [...normPreserving(advice), trained()] },
-        ],
-      };
-    }
-    const nothing = safe.median < -14 ? ": nothing survives" : "";
-    return {
-      answer: `Do not use Gaussian recurrent weights for this: no scale works. Glorot ${fate()}, and a scale small enough not to explode forgets. Use a recurrence that preserves norms: one line, below.`,
-      why: [
-        time,
-        glorotDoes(),
-        `A smaller scale keeps it from exploding, but then it forgets. g = ${g} times Glorot keeps 95 % of draws below ten times their energy at every step; the energy left at step ${horizon} is then typically ${factor(safe.median)}${nothing}.`,
-        holds(),
-      ],
-      paste: [
-        { title: "What to do: a recurrence that preserves norms", items: [...normPreserving(advice), trained()] },
-        { title: "If it must be Gaussian and must not explode", items: initializers(advice, advice.safe) },
-      ],
-    };
+  /** Answer, reasons and blocks to paste; a block is {title, items}, an item {text} or {label, code}. */
+  function page(advice) {
+    return { answer: answer(advice), why: why(advice), paste: paste(advice) };
   }
 
-  // ---- lines to paste: {text} or {label, code} ----
+  function fate({ energy }) {
+    const { median, high } = energy(0);
+    if (median > Math.log(2)) return median > TEN ? "explodes" : "grows";
+    return high < 0 ? "fades" : "is a lottery";
+  }
 
-  function initializers({ n, horizon, field }, scale) {
-    return filled({ n, field }, scale, scale === 1 ? "scale=1.0" : `horizon=${horizon}`);
+  function answer(advice) {
+    const first = sentence(advice.verdict, {
+      g: short(advice.safe, 4),
+      std: short(advice.safe / Math.sqrt(advice.n), 4),
+      glorot_std: short(1 / Math.sqrt(advice.n), 4),
+      just: advice.horizon <= advice.budget ? "" : "just about ",
+      fate: fate(advice),
+    });
+    return gates(advice) ? `${first} ${sentence("gates_first")}` : first;
+  }
+
+  function why(advice) {
+    const { n, horizon, verdict } = advice;
+    const time = sentence("time", { steps: steps(horizon), are: horizon === 1 ? "is" : "are", c: number(advice.c), n });
+    if (verdict === "keep") {
+      const draws = sentence("draws", { ...ends(advice), share: capital(exploding(advice, 1)) });
+      return [time, draws, ...average(advice), end(advice)];
+    }
+    const safe = advice.energy(Math.log(advice.safe));
+    const values = { g: short(advice.safe, 4), horizon, median: factor(safe.median) };
+    const scaled =
+      verdict === "rescale"
+        ? sentence("scaled", { ...values, low: factor(safe.low) })
+        : sentence("forgets", { ...values, nothing: safe.median < -14 ? ": nothing survives" : "" });
+    return [time, glorot(advice), scaled, holds(advice)];
+  }
+
+  /** Energies of Glorot weights at the horizon as text. */
+  function ends({ energy }) {
+    const { low, median, high } = energy(0);
+    return { low: factor(low), median: factor(median), high: factor(high) };
+  }
+
+  function glorot(advice) {
+    const { low, median } = advice.energy(0);
+    const grows = low > 0 ? "glorot_all_grow" : "glorot_grows";
+    return sentence(median > Math.log(2) ? grows : "glorot_spreads", {
+      ...ends(advice),
+      fate: fate(advice),
+      horizon: advice.horizon,
+      share: exploding(advice, 1),
+    });
+  }
+
+  function holds(advice) {
+    const { n, horizon, budget } = advice;
+    const percent = 100 * advice.heldShare;
+    const kept = sentence("held", {
+      kept: percent < 1 ? "Fewer than 1 %" : `At most ${percent.toFixed(0)} %`,
+      best: advice.verdict === "rescale" ? ` (g = ${short(advice.heldScale, 4)} keeps the most)` : ", whatever the scale",
+    });
+    if (horizon <= budget) return `${kept} ${sentence("budget_within", { n, budget: about(budget) })}`;
+    const longest = sentence(budget ? "budget_past" : "budget_none", { n, budget: steps(budget) });
+    return `${kept} ${longest}${sentence("width_needed", { steps: steps(horizon), width: rounded(advice.widthNeeded) })}`;
+  }
+
+  function average(advice) {
+    if (!advice.meanKnown) return [];
+    const percent = 100 * Math.expm1(Math.min(advice.logMean, 1));
+    if (percent < 0.1) return [sentence("average_still")];
+    if (percent <= 50) return [sentence("average_grown", { percent: short(percent, 2) })];
+    return [sentence("average_is", { mean: factor(advice.logMean) })];
+  }
+
+  function end(advice) {
+    const values = { held: about(advice.budget + 1), average: steps(advice.meanBudget + 1) };
+    return sentence(advice.horizon > advice.meanBudget ? "end_average_past" : "end_average", values);
+  }
+
+  // ---- lines to paste ----
+
+  function paste(advice) {
+    const { n, horizon, verdict } = advice;
+    const gaussian = initializers(advice, verdict === "keep" ? 1 : advice.safe, verdict === "keep" ? "scale=1.0" : `horizon=${horizon}`);
+    const blocks = {
+      keep: () => [{ title: sentence("paste"), items: gaussian }],
+      rescale: () => [
+        { title: sentence("paste"), items: gaussian },
+        { title: sentence("paste_more"), items: normPreserving(advice) },
+      ],
+      replace: () => [
+        { title: sentence("paste_norm"), items: [...normPreserving(advice), ...trained(advice)] },
+        { title: sentence("paste_gaussian"), items: gaussian },
+      ],
+    }[verdict]();
+    if (gates(advice)) {
+      const values = { n, before: horizon - 1, steps: steps(horizon) };
+      const items = [{ text: sentence("gates", values) }, toPaste("lstm", values), toPaste("gru", values)];
+      blocks.push({ title: sentence("paste_gates"), items });
+    }
+    return blocks;
+  }
+
+  const gates = ({ field, horizon }) => field === "real" && horizon > 2;
+
+  function initializers({ n, field }, scale, argument) {
+    const std = scale / Math.sqrt(n);
+    const values = { n, argument, std: short(std, 6), part_std: short(0.5 * std, 6) };
+    return {
+      real: ["gaussian_torch", "gaussian_torch_alone", "gaussian_jax"],
+      complex: ["complex_torch", "complex_jax"],
+      quaternion: ["quaternion_numpy"],
+    }[field].map((name) => toPaste(name, values));
   }
 
   /** For a scale that was asked for. */
-  function fixed(advice, scale) {
-    return filled(advice, scale, `scale=${scale}`);
-  }
-
-  function filled({ n, field }, scale, argument) {
-    const std = scale / Math.sqrt(n);
-    if (field === "quaternion") {
-      return [{ text: `Four real parts per entry, each normal with standard deviation ${short(0.5 * std, 6)}` }];
-    }
-    const real = field === "real";
-    const weights = real ? "rnn.weight_hh_l0" : "W";
-    const shape = `(${n}, ${n})${real ? "" : ", dtype='complex64'"}`;
-    const lines = [
-      { label: "PyTorch", code: `from signalprop.initialization.torch import ginibre_\nginibre_(${weights}, ${argument})` },
-      { label: "JAX", code: `from signalprop.initialization.jax import ginibre\nW = ginibre(${argument})(key, ${shape})` },
-    ];
-    if (real) lines.push({ label: "or plain", code: `torch.nn.init.normal_(rnn.weight_hh_l0, std=${short(std, 6)})` });
-    return lines;
-  }
+  const fixed = (advice, scale) => initializers(advice, scale, `scale=${scale}`);
 
   function normPreserving({ n, horizon, field }) {
-    if (field === "quaternion") return [{ text: "Unitary quaternion W (orthonormal columns) keeps the energy at exactly 1 at every step." }];
-    if (field === "complex") {
-      return [
-        { text: "Unitary W keeps the energy at exactly 1 at every step." },
-        { label: "PyTorch", code: `W, _ = torch.linalg.qr(torch.randn(${n}, ${n}, dtype=torch.complex64))` },
-        { label: "JAX", code: `W, _ = jax.numpy.linalg.qr(jax.random.normal(key, (${n}, ${n}), 'complex64'))` },
-      ];
-    }
+    if (field === "quaternion") return [{ text: sentence("unitary_quaternion") }];
+    if (field === "complex") return [{ text: sentence("unitary") }, toPaste("unitary_torch", { n }), toPaste("unitary_jax", { n })];
     const [near, far] = [horizon, 10 * horizon].map(modulus);
+    const values = { n, near, far, heads: heads(n) };
     return [
-      { text: "Orthogonal W keeps the energy at exactly 1 at every step." },
-      { label: "PyTorch", code: "torch.nn.init.orthogonal_(rnn.weight_hh_l0)" },
-      ...[["GRU", 3], ["LSTM", 4]].map(([label, gates]) => ({
-        label,
-        code: `for W in rnn.weight_hh_l0.data.chunk(${gates}): torch.nn.init.orthogonal_(W)`,
-      })),
-      { label: "JAX", code: `W = jax.nn.initializers.orthogonal()(key, (${n}, ${n}))` },
-      {
-        text: `Training may pull it away from orthogonal. These PyTorch layers (import signalprop.nn) keep all moduli below one by construction, started here for a memory of about ${steps(horizon)}:`,
-      },
-      { label: "RotRNN", code: `signalprop.nn.RotRNN(d_model, ${n}, gamma_min=${near}, gamma_max=${far})` },
-      { label: "LRU", code: `signalprop.nn.LRU(d_model, ${n}, r_min=${near}, r_max=${far})` },
+      { text: sentence("orthogonal") },
+      toPaste("orthogonal_torch", { n }),
+      toPaste("orthogonal_jax", { n }),
+      { text: sentence("layers", { steps: steps(horizon) }) },
+      toPaste("rotrnn", values),
+      ...(values.heads > 1 ? [{ text: sentence("heads") }] : []),
+      toPaste("lru", values),
     ];
+  }
+
+  /** The most heads of at least two states that divide n. */
+  function heads(n) {
+    let most = MOST_HEADS;
+    while (most > 1 && (n % most !== 0 || n / most < 2)) most--;
+    return most;
   }
 
   /** The modulus that keeps 1/e of the energy over the horizon, in as many digits as it needs. */
@@ -216,40 +232,39 @@ const Words = (() => {
     return (1 - away).toFixed(1 - Math.floor(Math.log10(away)));
   }
 
-  function trained() {
-    return {
-      text: "Trained with clipped gradients at 9 to 90 times √n steps, orthogonal W beat every Gaussian scale; among Gaussian ones Glorot, which explodes, still learned more than the scales that forget: clipping tames an explosion, nothing brings back a signal that is gone.",
-    };
+  /** What trainings showed, where this is what was trained. */
+  function trained({ field, c, horizon, budget }) {
+    const was = field === "real" && TRAINED[0] <= c && c <= TRAINED[1] && horizon >= FAR * budget;
+    return was ? [{ text: sentence("trained") }] : [];
   }
 
-  const regime = ({ regime, n }) => `Regime at width n = ${n}: ${regime}: ${REGIMES[regime]}.`;
+  // ---- details ----
 
-  /** Points under Details. */
-  function details(advice, factor = inTens) {
+  const regime = ({ regime }) => sentence(regime);
+
+  /** Points under the table. */
+  function details(advice) {
     const { n, horizon, field } = advice;
-    const points = advice.logMean === null ? [] : [mean(advice, factor)];
+    const points = mean(advice);
     if (field === "real") {
-      const left = advice.energy(Math.log(TORCH_DEFAULT)).median;
+      const left = factor(advice.energy(Math.log(TORCH_DEFAULT)).median);
       points.push(
-        `PyTorch's own nn.RNN default, uniform with standard deviation 1/√(3n), is g = ${TORCH_DEFAULT.toFixed(3)}: the typical draw has ${factor(left)} of its energy left at step ${horizon}.`,
-        `Complex weights of this width would allow g = ${advice.complexScale.toFixed(4)} and typically leave ${factor(advice.complexMedian)}.`,
+        sentence("torch_default", { g: TORCH_DEFAULT.toFixed(3), left, horizon }),
+        sentence("complex_weights", { g: advice.complexScale.toFixed(4), left: factor(advice.complexMedian) }),
       );
     }
-    points.push("Exact for a linear recurrence; right for tanh while the signal is small; a rule of thumb for the gates of GRU and LSTM.");
-    return points;
+    return [...points, sentence("scope")];
   }
 
-  function mean(advice, factor) {
-    const text = `The average over draws is ${factor(advice.logMean)}`;
-    const bounded = advice.bounded;
-    if (advice.logMean > advice.log99) {
-      return `${text}, carried by fewer than one draw in a hundred. The scale that bounds it, g = ${short(bounded, 4)}, throws the signal away needlessly (${factor(advice.energy(Math.log(bounded)).median)} left in the typical draw): it is for ensembles and theory. One draw is what you train: read 'quantile'.`;
-    }
-    if (Math.abs(Math.log(bounded / advice.safe)) > 0.03) {
-      return `${text}. 'bounded' asks more of the average (within 1.1x) than 'quantile' asks of one draw (within 10x); one draw is what you train, so 'quantile' is the one to read.`;
-    }
-    return `${text}.`;
+  function mean(advice) {
+    const { bounded, logMean } = advice;
+    if (!advice.meanKnown) return [sentence("mean_unknown")];
+    if (logMean === null) return []; // within the reach of the package, not of this page
+    const left = factor(advice.energy(Math.log(bounded)).median);
+    const values = { mean: factor(logMean), bounded: short(bounded, 4), left };
+    if (logMean > advice.log99) return [sentence("mean_rare", values)];
+    return [sentence(Math.abs(Math.log(bounded / advice.safe)) > 0.03 ? "mean_strict" : "mean_plain", values)];
   }
 
-  return { page, regime, details, fixed, percent, inTens, power, short, spaced, steps };
+  return { page, regime, details, fixed, percent, factor, typeset, short, spaced, steps };
 })();

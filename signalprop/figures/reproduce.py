@@ -15,10 +15,7 @@ import matplotlib
 from signalprop._provenance import provenance
 from signalprop.fields import one_of
 from signalprop.figures.gallery import index
-
-FIGURES = ("critical_rnn", "critical_lru", "activations", "regime_map", "law_errors", "scale_512", "recurrences")
-FULL_FIGURES = ("training", "stability")
-QUALITIES = ("quick", "default", "full")
+from signalprop.figures.names import FIGURES, FULL_FIGURES, QUALITIES
 
 
 def reproduce(

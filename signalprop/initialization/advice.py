@@ -92,6 +92,8 @@ class Advice:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON, the page of text included."""
+        from signalprop.initialization.advice_text import page
+
         return {
             "n": self.n,
             "horizon": self.horizon,
@@ -119,7 +121,7 @@ class Advice:
             "mean_budget": self.mean_budget,
             "width_needed": self.width_needed,
             "complex": {"quantile_scale": self.complex_scale, "log_median_at_horizon": self.complex_log_energy},
-            "text": str(self),
+            "text": page(self, 80),
         }
 
 
@@ -127,8 +129,8 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
     """What happens to a signal in a Gaussian recurrence of this width over this horizon, and what to do.
 
     From the shipped quantiles of one draw (`signalprop.initialization.one_draw_table`) and the exact mean energies; nothing
-    is sampled, so it answers at once. For h <- W h; exact for a linear recurrence, right for tanh while the signal is small,
-    a rule of thumb for the gates of GRU and LSTM.
+    is sampled, so it answers at once. For h <- W h; exact for a linear recurrence, right for tanh while the signal is small.
+    In a GRU or an LSTM the bias of the gate that keeps the state decides instead; the page has the lines for it.
 
     Parameters
     ----------

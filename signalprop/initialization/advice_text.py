@@ -1,309 +1,147 @@
-"""The page that `signalprop scale` prints: answer, why, what to paste, details, for a reader who trains models."""
+"""The page that `signalprop scale` prints: answer, why, what to paste, details, for a reader who trains models.
+
+What it says stands in `signalprop.initialization.advice_words`; here is when it says it, and with which numbers.
+"""
 
 from __future__ import annotations
 
 import math
-import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from signalprop._status import mean_status
+from signalprop._text import columns, lines_of
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
+from signalprop.initialization.advice_words import GUARANTEES, code, sentence
 
 if TYPE_CHECKING:
     from signalprop.initialization.advice import Advice
     from signalprop.initialization.scale import SafeScale
 
-WIDTH = 100
+WIDEST = 100  # columns; longer lines are hard to read
+MOST_HEADS = 32
+TRAINED = (9.0, 90.0)  # steps over sqrt(n) that benchmarks/initialization trained at, all of them FAR past the budget
+FAR = 4
 _TORCH_DEFAULT = 1.0 / math.sqrt(3.0)  # nn.RNN: uniform(-1/sqrt(n), 1/sqrt(n))
-_REGIMES = {
-    "subcritical": "subcritical: well below sqrt(n) steps, where infinite-width theory holds",
-    "critical": "critical: a few times sqrt(n) steps, where the spread between draws opens",
-    "supercritical": "supercritical: far past sqrt(n) steps, below n/10",
-    "linear": "linear: steps comparable with the width",
-    "superlinear": "superlinear: more steps than ten times the width",
-}
-_GUARANTEES = {
-    "glorot": "average energy 1 at infinite width; nothing at this one",
-    "quantile": "95 % of draws stay below 10x at every step",
-    "bounded": "the average over draws stays below 1.1x at every step",
-    "minimax": "the average strays as little from 1 as it can, up or down",
-    "edge": "largest eigenvalue below 1 in 95 % of draws",
-}
+_TEN = math.log(10.0)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Something to paste: a title, then sentences and (label, code) in the order they are read."""
+
+    title: str
+    items: tuple[str | tuple[str, str], ...]
+
+
+def page(advice: Advice, width: int | None = None) -> str:
+    """The whole page, in `width` columns (default: those of the terminal); only lines to paste may be longer."""
+    room = min(columns(), WIDEST) if width is None else width
+    head = lines_of(sentence("head", n=advice.n, steps=_steps(advice.horizon), field=advice.field.value), room, "", "")
+    lines = [*head, "=" * max(map(len, head)), "", *lines_of(answer(advice), room, "", "")]
+    if _gates(advice):
+        lines += lines_of(sentence("gates_first"), room, "", "")
+    lines += ["", "Why"]
+    for text in why(advice):
+        lines += _point(text, room)
+    for block in paste(advice):
+        lines += ["", *_block(block, room)]
+    lines += ["", *_details(advice, room), "", *lines_of(status(advice), room, "", "")]
+    # Blocks bring their own empty lines: one between two of them is enough.
+    return "\n".join(line for line, after in zip(lines, [*lines[1:], "end"], strict=True) if line or after)
+
+
+def answer(advice: Advice) -> str:
+    """The first sentence or two."""
+    found = advice.scales["quantile"]
+    return sentence(
+        advice.verdict,
+        g=f"{found.scale:.4g}",
+        std=f"{found.std:.4g}",
+        glorot_std=f"{advice.scales['glorot'].std:.4g}",
+        just="" if advice.horizon <= advice.budget else "just about ",
+        fate=_fate(advice),
+    )
+
+
+def why(advice: Advice) -> list[str]:
+    """The reasons for the answer."""
+    time = sentence(
+        "time",
+        steps=_steps(advice.horizon),
+        are="is" if advice.horizon == 1 else "are",
+        c=number(advice.c),
+        n=advice.n,
+    )
+    if advice.verdict == "keep":
+        share = _exploding(advice)
+        draws = sentence("draws", **_glorot_values(advice) | {"share": share[0].upper() + share[1:]})
+        return [time, draws, *_average(advice), _end(advice)]
+    found = advice.scales["quantile"]
+    left = advice.log_median(found.scale)
+    values = {"g": f"{found.scale:.4g}", "horizon": advice.horizon, "median": factor(left)}
+    if advice.verdict == "rescale":
+        low = advice.log_energy[0.05] + 2.0 * advice.horizon * math.log(found.scale)
+        fate = sentence("scaled", low=factor(low), **values)
+    else:
+        fate = sentence("forgets", nothing=": nothing survives" if left < -14.0 else "", **values)
+    return [time, _glorot(advice), fate, _holds(advice)]
+
+
+def paste(advice: Advice) -> list[Block]:
+    """What to paste, in the order of the page."""
+    gaussian = _gaussian(advice, advice.scale)
+    if advice.verdict == "keep":
+        blocks = [Block(sentence("paste"), gaussian)]
+    elif advice.verdict == "rescale":
+        blocks = [Block(sentence("paste"), gaussian), Block(sentence("paste_more"), _norm_preserving(advice))]
+    else:
+        trained = (sentence("trained"),) if _was_trained(advice) else ()
+        blocks = [
+            Block(sentence("paste_norm"), (*_norm_preserving(advice), *trained)),
+            Block(sentence("paste_gaussian"), gaussian),
+        ]
+    if _gates(advice):
+        values = {"n": advice.n, "before": advice.horizon - 1, "steps": _steps(advice.horizon)}
+        gates = (sentence("gates", **values), code("lstm", **values), code("gru", **values))
+        blocks.append(Block(sentence("paste_gates"), gates))
+    return blocks
+
+
+def scale_lines(found: SafeScale) -> list[str]:
+    """Lines to paste for one scale."""
+    argument = f"scale={found.scale:.8g}"
+    return _code_lines(_gaussian_lines(found.n, found.field, found.scale, argument))
 
 
 def factor(log_value: float) -> str:
-    """A factor given by its natural log: 0.72x, 31x, e^115."""
+    """A factor given by its natural log: 0.72x, 31x, 4*10^5, 10^47."""
     if abs(log_value) < 0.7:
         return f"{math.exp(log_value):.2f}x"
-    if abs(log_value) < 4.6:
-        return f"{math.exp(log_value):.2g}x"
-    return f"e^{log_value:.0f}"
+    if abs(log_value) < 3.0 * _TEN:
+        return f"{float(f'{math.exp(log_value):.2g}'):g}x"
+    if abs(log_value) > 10.0 * _TEN:
+        return f"10^{log_value / _TEN:.0f}"
+    digit, exponent = f"{math.exp(log_value):.0e}".split("e")
+    return f"{digit}*10^{int(exponent)}"
 
 
-def page(advice: Advice) -> str:
-    """The whole page."""
-    head = f"Width {advice.n}, horizon {_steps(advice.horizon)}, {advice.field.value} Gaussian weights (h <- W h)"
-    answer = {"keep": _keep, "rescale": _rescale, "replace": _replace}[advice.verdict](advice)
-    return "\n".join([head, "=" * len(head), "", *answer, "", *_details(advice)])
+def number(value: float) -> str:
+    """A positive number in three digits: 88.4, 0.0131, 12 000, 4*10^-9."""
+    if value >= 1000.0:
+        return rounded(round(value))
+    if value >= 0.001:
+        return f"{value:.3g}"
+    digit, exponent = f"{value:.0e}".split("e")
+    return f"{digit}*10^{int(exponent)}"
 
 
-def _keep(advice: Advice) -> list[str]:
-    low, middle, high = (advice.log_energy[q] for q in (0.05, 0.5, 0.95))
-    share = _exploding(advice)
-    lines = [
-        "Glorot is fine here: keep the usual Gaussian scale, standard deviation 1/sqrt(n).",
-        "",
-        "Why",
-        *_time(advice),
-        *_point(
-            f"One draw of W is what you train. 90 % of draws end between {factor(low)} and {factor(high)} of the energy they "
-            f"started with, the typical one at {factor(middle)}. {share[0].upper()}{share[1:]} pass ten times their energy on the way."
-        ),
-    ]
-    if advice.log_mean is not None:
-        change = 100.0 * math.expm1(min(advice.log_mean, 1.0))
-        grown = f"is {factor(advice.log_mean)}" if change > 50.0 else f"has grown by {change:.2g} %"
-        lines += _point(f"The average over draws {grown if change >= 0.1 else 'has not moved by 0.1 %'}.")
-    limit = f"From about {_rounded(advice.budget + 1)} steps on no scale keeps 95 % of draws within a factor of ten."
-    if advice.mean_budget is not None:
-        at = _steps(advice.mean_budget + 1)
-        if advice.horizon > advice.mean_budget:
-            limit = f"The average is off by more than 10 % from {at} on, which few draws show. {limit}"
-        else:
-            limit = f"From {at} on the average is off by more than 10 %. {limit}"
-    lines += _point(f"Where it ends. {limit}")
-    return [*lines, "", "Paste", *_initializers(advice, 1.0)]
-
-
-def _rescale(advice: Advice) -> list[str]:
-    quantile = advice.scales["quantile"]
-    middle = advice.log_median(quantile.scale)
-    low = advice.log_energy[0.05] + 2.0 * advice.horizon * math.log(quantile.scale)
-    lines = _wrap(
-        f"Scale Glorot by g = {quantile.scale:.4g} (standard deviation {quantile.std:.4g} instead of "
-        f"{advice.scales['glorot'].std:.4g}): a Gaussian matrix can {_just(advice)}hold a signal this long.",
-        "",
-    )
-    lines += ["", "Why", *_time(advice), *_point(_glorot(advice))]
-    lines += _point(
-        f"With g = {quantile.scale:.4g} 95 % of draws stay below ten times their energy at every step; at step {advice.horizon} "
-        f"the typical draw has {factor(middle)} of its energy left, one draw in twenty less than {factor(low)}."
-    )
-    lines += _point(_holds(advice))
-    return [
-        *lines,
-        "",
-        "Paste",
-        *_initializers(advice, quantile.scale),
-        "",
-        "If that is not enough",
-        *_norm_preserving(advice),
-        *_trained(),
-    ]
-
-
-def _replace(advice: Advice) -> list[str]:
-    quantile = advice.scales["quantile"]
-    left = advice.log_median(quantile.scale)
-    fate = _fate(advice)
-    lines = _wrap(
-        f"Do not use Gaussian recurrent weights for this: no scale works. Glorot {fate}, and a scale small enough not to explode "
-        "forgets. Use a recurrence that preserves norms: one line, below.",
-        "",
-    )
-    lines += ["", "Why", *_time(advice), *_point(_glorot(advice))]
-    nothing = ": nothing survives" if left < -14.0 else ""
-    lines += _point(
-        f"A smaller scale keeps it from exploding, but then it forgets. g = {quantile.scale:.4g} times Glorot keeps 95 % of draws "
-        f"below ten times their energy at every step; the energy left at step {advice.horizon} is then typically "
-        f"{factor(left)}{nothing}."
-    )
-    lines += _point(_holds(advice))
-    return [
-        *lines,
-        "",
-        "What to do: a recurrence that preserves norms",
-        *_norm_preserving(advice),
-        *_trained(),
-        "",
-        "If it must be Gaussian and must not explode",
-        *_initializers(advice, quantile.scale),
-    ]
-
-
-def _steps(count: int) -> str:
-    return f"{_rounded(count) if count >= 10**7 else count} step{'' if count == 1 else 's'}"
-
-
-def _time(advice: Advice) -> list[str]:
-    verb = "is" if advice.horizon == 1 else "are"
-    return _point(
-        f"{_steps(advice.horizon)} {verb} {advice.c:.3g} times sqrt({advice.n}). Applied again and again, one Gaussian matrix of "
-        "width n keeps the energy (squared length) of a signal for a few times sqrt(n) steps only. Gradients carried back in time "
-        "get the same factors."
-    )
-
-
-def _fate(advice: Advice) -> str:
-    if advice.log_energy[0.5] > math.log(2.0):
-        return "explodes" if advice.log_energy[0.5] > math.log(one_draw_table.BOUND) else "grows"
-    return "fades" if advice.log_energy[0.95] < 0.0 else "is a lottery"
-
-
-def _glorot(advice: Advice) -> str:
-    low, middle, high = (advice.log_energy[q] for q in (0.05, 0.5, 0.95))
-    start = f"Glorot (g = 1) {_fate(advice)}: a typical draw of W"
-    spread = f"90 % of draws end between {factor(low)} and {factor(high)}"
-    if middle > math.log(2.0):
-        decimal = f" (10^{middle / math.log(10.0):.0f})" if middle > 14.0 else ""
-        rest = f"the luckiest 5 % still by {factor(low)}" if low > 0.0 else spread
-        return f"{start} multiplies the energy by {factor(middle)}{decimal}, {rest}."
-    return (
-        f"{start} has {factor(middle)} of the energy at step {advice.horizon}, and {spread}; {_exploding(advice)} pass ten times "
-        "their energy on the way."
-    )
-
-
-def _just(advice: Advice) -> str:
-    return "" if advice.horizon <= advice.budget else "just about "
-
-
-def _holds(advice: Advice) -> str:
-    share = 100.0 * advice.held_share
-    kept = "Fewer than 1 %" if share < 1.0 else f"At most {share:.0f} %"
-    best = f" (g = {advice.held_scale:.4g} keeps the most)" if advice.verdict == "rescale" else ", whatever the scale"
-    text = f"{kept} of draws stay within a factor of ten, up or down, at every step{best}."
-    if advice.horizon <= advice.budget:
-        return f"{text} For 95 % of draws width {advice.n} does that for about {_rounded(advice.budget)} steps."
-    if advice.budget:
-        text += f" For 95 % of draws width {advice.n} does that for about {_steps(advice.budget)} at most"
-    else:
-        text += f" For 95 % of draws width {advice.n} does not even do that for one step"
-    if advice.width_needed is None:
-        return f"{text}; no width in reach would do it for this horizon."
-    return f"{text}; {_steps(advice.horizon)} would take a width of about {_rounded(advice.width_needed)}."
-
-
-def _exploding(advice: Advice) -> str:
-    """Share of draws that pass ten times their energy with Glorot, in words."""
-    share, low, high = advice.scales["glorot"].exploding_share()
-    if high <= one_draw_table.LEVELS[0] or low >= one_draw_table.LEVELS[-1]:
-        return f"{'fewer than 1 %' if share < 0.5 else 'more than 99 %'} of draws"
-    return f"about {100.0 * share:.2g} % of draws"
-
-
-def _norm_preserving(advice: Advice) -> list[str]:
-    n = advice.n
-    near, far = _modulus(advice.horizon), _modulus(10 * advice.horizon)
-    if advice.field is Field.QUATERNION:
-        return ["  Unitary quaternion W (orthonormal columns) keeps the energy at exactly 1 at every step."]
-    if advice.field is Field.COMPLEX:
-        return [
-            "  Unitary W keeps the energy at exactly 1 at every step.",
-            f"    PyTorch   W, _ = torch.linalg.qr(torch.randn({n}, {n}, dtype=torch.complex64))",
-            f"    JAX       W, _ = jax.numpy.linalg.qr(jax.random.normal(key, ({n}, {n}), 'complex64'))",
-        ]
-    return [
-        "  Orthogonal W keeps the energy at exactly 1 at every step.",
-        "    PyTorch   torch.nn.init.orthogonal_(rnn.weight_hh_l0)",
-        "              (GRU: for W in rnn.weight_hh_l0.data.chunk(3): torch.nn.init.orthogonal_(W); LSTM: chunk(4))",
-        f"    JAX       W = jax.nn.initializers.orthogonal()(key, ({n}, {n}))",
-        *_wrap(
-            "Training may pull it away from orthogonal. These PyTorch layers (import signalprop.nn) keep all moduli below one by "
-            f"construction, started here for a memory of about {_steps(advice.horizon)}:",
-            "  ",
-        ),
-        f"    RotRNN    signalprop.nn.RotRNN(d_model, {n}, gamma_min={near}, gamma_max={far})",
-        f"    LRU       signalprop.nn.LRU(d_model, {n}, r_min={near}, r_max={far})",
-    ]
-
-
-def _modulus(horizon: int) -> str:
-    """The modulus that keeps 1/e of the energy over the horizon, in as many digits as it needs."""
-    away = -math.expm1(-0.5 / horizon)
-    return f"{1.0 - away:.{1 - math.floor(math.log10(away))}f}"
-
-
-def _trained() -> list[str]:
-    """What trainings add to the theory of the start (benchmarks/initialization of the repository)."""
-    return _wrap(
-        "Trained with clipped gradients at 9 to 90 times sqrt(n) steps, orthogonal W beat every Gaussian scale; among Gaussian ones "
-        "Glorot, which explodes, still learned more than the scales that forget: clipping tames an explosion, nothing brings back "
-        "a signal that is gone.",
-        "  ",
-    )
-
-
-def _initializers(advice: Advice, scale: float) -> list[str]:
-    std = scale / math.sqrt(advice.n)
-    if advice.field is Field.QUATERNION:
-        return [f"  four real parts per entry, each normal with standard deviation {0.5 * std:.6g}"]
-    argument = "scale=1.0" if scale == 1.0 else f"horizon={advice.horizon}"
-    real = advice.field is Field.REAL
-    lines = [
-        "  PyTorch   from signalprop.initialization.torch import ginibre_",
-        f"            ginibre_({'rnn.weight_hh_l0' if real else 'W'}, {argument})",
-        "  JAX       from signalprop.initialization.jax import ginibre",
-        f"            W = ginibre({argument})(key, ({advice.n}, {advice.n}){'' if real else ', dtype=' + repr('complex64')})",
-    ]
-    if real:
-        lines.append(f"  or plain  torch.nn.init.normal_(rnn.weight_hh_l0, std={std:.6g})")
-    return lines
-
-
-def _details(advice: Advice) -> list[str]:
-    lines = [
-        "Details",
-        *_wrap(
-            "'energy left' is what the typical (median) draw has at the horizon; '> 10x' is the share of draws that pass ten times "
-            "their energy on the way; 'std' the standard deviation of one entry of W.",
-            "  ",
-        ),
-        "",
-        f"  {'criterion':<10}{'scale g':>8}{'std':>11}{'> 10x':>9}{'energy left':>13}   what it promises",
-    ]
-    for name, found in advice.scales.items():
-        lines.append(
-            f"  {name:<10}{found.scale:>8.4f}{found.std:>11.3g}{share_text(found):>9}"
-            f"{factor(advice.log_median(found.scale)):>13}   {_GUARANTEES[name]}"
-        )
-    lines += ["", *_point(f"Regime: {_REGIMES[advice.regime]}.")]
-    if advice.log_mean is not None:
-        lines += _mean(advice)
-    else:
-        lines += _point("The exact average, and with it 'bounded' and 'minimax', is computed up to 20000 steps only.")
-    if advice.field is Field.REAL:
-        lines += _point(
-            f"PyTorch's own nn.RNN default, uniform with standard deviation 1/sqrt(3n), is g = {_TORCH_DEFAULT:.3f}: the typical "
-            f"draw has {factor(advice.log_median(_TORCH_DEFAULT))} of its energy left at step {advice.horizon}."
-        )
-        scaled = advice.complex_log_energy + 2.0 * advice.horizon * math.log(advice.complex_scale)
-        lines += _point(
-            f"Complex weights of this width would allow g = {advice.complex_scale:.4f} and typically leave {factor(scaled)}."
-        )
-    lines += _point(
-        "Exact for a linear recurrence; right for tanh while the signal is small; a rule of thumb for the gates of GRU and LSTM."
-    )
-    option = "" if advice.field is Field.REAL else f" --field {advice.field.value}"
-    return lines + _point(f"The picture: signalprop scale -n {advice.n} -T {advice.horizon}{option} --plot energy.png")
-
-
-def _mean(advice: Advice) -> list[str]:
-    assert advice.log_mean is not None
-    bounded, quantile = advice.scales["bounded"].scale, advice.scales["quantile"].scale
-    text = f"The average over draws is {factor(advice.log_mean)}"
-    if advice.log_mean > advice.log_energy[0.99]:
-        return _point(
-            f"{text}, carried by fewer than one draw in a hundred. The scale that bounds it, g = {bounded:.4g}, throws the signal "
-            f"away needlessly ({factor(advice.log_median(bounded))} left in the typical draw): it is for ensembles and theory. One "
-            "draw is what you train: read 'quantile'."
-        )
-    if abs(math.log(bounded / quantile)) > 0.03:
-        text += (
-            ". 'bounded' asks more of the average (within 1.1x) than 'quantile' asks of one draw (within 10x); one draw is what "
-            "you train, so 'quantile' is the one to read"
-        )
-    return _point(f"{text}.")
+def rounded(value: int) -> str:
+    """Two digits of a large number, three digits apart; small ones as they are."""
+    digits = max(0, len(str(value)) - 2) if value >= 1000 else 0
+    return f"{round(value, -digits):,}".replace(",", " ")
 
 
 def share_text(found: SafeScale) -> str:
@@ -316,18 +154,234 @@ def share_text(found: SafeScale) -> str:
     return f"{100.0 * share:.0f} %"
 
 
-def _rounded(value: int) -> str:
-    """Two digits of a large number, three digits apart; small ones as they are."""
-    digits = max(0, len(str(value)) - 2) if value >= 1000 else 0
-    return f"{round(value, -digits):,}".replace(",", " ")
+def heads_for(n: int) -> int:
+    """The most heads of at least two states that divide n, 32 at most."""
+    return next(heads for heads in range(MOST_HEADS, 0, -1) if heads == 1 or (n % heads == 0 and n // heads > 1))
 
 
-def _point(text: str) -> list[str]:
-    return _wrap(text, "  * ", "    ")
+def status(advice: Advice) -> str:
+    """How sure the numbers are, and how to cite them."""
+    option = "" if advice.field is Field.REAL else f" --field {advice.field.value}"
+    low, high = advice.scales["quantile"].interval
+    return sentence(
+        "status",
+        average=mean_status(advice.field),
+        low=f"{low:.4g}",
+        high=f"{high:.4g}",
+        command=f"signalprop cite scale{option}",
+    )
 
 
-def _wrap(text: str, first: str, rest: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=first if rest is None else rest, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+def _gates(advice: Advice) -> bool:
+    """Whether there is something to say of gates: U(1, T - 1) needs room."""
+    return advice.field is Field.REAL and advice.horizon > 2
+
+
+def _glorot_values(advice: Advice) -> dict[str, str]:
+    low, middle, high = (advice.log_energy[q] for q in (0.05, 0.5, 0.95))
+    return {"low": factor(low), "median": factor(middle), "high": factor(high)}
+
+
+def _average(advice: Advice) -> list[str]:
+    if advice.log_mean is None:
+        return []
+    percent = 100.0 * math.expm1(min(advice.log_mean, 1.0))
+    if percent < 0.1:
+        return [sentence("average_still")]
+    if percent <= 50.0:
+        return [sentence("average_grown", percent=f"{percent:.2g}")]
+    return [sentence("average_is", mean=factor(advice.log_mean))]
+
+
+def _end(advice: Advice) -> str:
+    held = _count(advice.budget + 1)
+    if advice.mean_budget is None:
+        return sentence("end", held=held)
+    name = "end_average_past" if advice.horizon > advice.mean_budget else "end_average"
+    return sentence(name, held=held, average=_steps(advice.mean_budget + 1))
+
+
+def _fate(advice: Advice) -> str:
+    if advice.log_energy[0.5] > math.log(2.0):
+        return "explodes" if advice.log_energy[0.5] > math.log(one_draw_table.BOUND) else "grows"
+    return "fades" if advice.log_energy[0.95] < 0.0 else "is a lottery"
+
+
+def _glorot(advice: Advice) -> str:
+    name = "glorot_spreads"
+    if advice.log_energy[0.5] > math.log(2.0):
+        name = "glorot_all_grow" if advice.log_energy[0.05] > 0.0 else "glorot_grows"
+    return sentence(
+        name,
+        fate=_fate(advice),
+        horizon=advice.horizon,
+        share=_exploding(advice),
+        **_glorot_values(advice),
+    )
+
+
+def _holds(advice: Advice) -> str:
+    share = 100.0 * advice.held_share
+    best = f" (g = {advice.held_scale:.4g} keeps the most)" if advice.verdict == "rescale" else ", whatever the scale"
+    kept = sentence("held", kept="Fewer than 1 %" if share < 1.0 else f"At most {share:.0f} %", best=best)
+    if advice.horizon <= advice.budget:
+        return f"{kept} {sentence('budget_within', n=advice.n, budget=_count(advice.budget))}"
+    name = "budget_past" if advice.budget else "budget_none"
+    text = f"{kept} {sentence(name, n=advice.n, budget=_steps(advice.budget))}"
+    if advice.width_needed is None:
+        return text + sentence("width_none")
+    return text + sentence("width_needed", steps=_steps(advice.horizon), width=rounded(advice.width_needed))
+
+
+def _exploding(advice: Advice) -> str:
+    """Share of draws that pass ten times their energy with Glorot, in words."""
+    share, low, high = advice.scales["glorot"].exploding_share()
+    if high <= one_draw_table.LEVELS[0] or low >= one_draw_table.LEVELS[-1]:
+        return f"{'fewer than 1 %' if share < 0.5 else 'more than 99 %'} of draws"
+    return f"about {100.0 * share:.2g} % of draws"
+
+
+def _was_trained(advice: Advice) -> bool:
+    """Whether this is the recurrence, and about as far past its budget, as what was trained."""
+    near, far = TRAINED
+    return advice.field is Field.REAL and near <= advice.c <= far and advice.horizon >= FAR * advice.budget
+
+
+def _gaussian(advice: Advice, scale: float) -> tuple[tuple[str, str], ...]:
+    argument = "scale=1.0" if scale == 1.0 else f"horizon={advice.horizon}"
+    return _gaussian_lines(advice.n, advice.field, scale, argument)
+
+
+def _gaussian_lines(n: int, field: Field, scale: float, argument: str) -> tuple[tuple[str, str], ...]:
+    std = scale / math.sqrt(n)
+    names = {
+        Field.REAL: ("gaussian_torch", "gaussian_torch_alone", "gaussian_jax"),
+        Field.COMPLEX: ("complex_torch", "complex_jax"),
+        Field.QUATERNION: ("quaternion_numpy",),
+    }[field]
+    return tuple(code(name, n=n, argument=argument, std=f"{std:.6g}", part_std=f"{0.5 * std:.6g}") for name in names)
+
+
+def _norm_preserving(advice: Advice) -> tuple[str | tuple[str, str], ...]:
+    n = advice.n
+    if advice.field is Field.QUATERNION:
+        return (sentence("unitary_quaternion"),)
+    if advice.field is Field.COMPLEX:
+        return (sentence("unitary"), code("unitary_torch", n=n), code("unitary_jax", n=n))
+    heads = heads_for(n)
+    values = {"n": n, "heads": heads, "near": _modulus(advice.horizon), "far": _modulus(10 * advice.horizon)}
+    return (
+        sentence("orthogonal"),
+        code("orthogonal_torch", n=n),
+        code("orthogonal_jax", n=n),
+        sentence("layers", steps=_steps(advice.horizon)),
+        code("rotrnn", **values),
+        *((sentence("heads"),) if heads > 1 else ()),
+        code("lru", **values),
+    )
+
+
+def _modulus(horizon: int) -> str:
+    """The modulus that keeps 1/e of the energy over the horizon, in as many digits as it needs."""
+    away = -math.expm1(-0.5 / horizon)
+    return f"{1.0 - away:.{1 - math.floor(math.log10(away))}f}"
+
+
+def _details(advice: Advice, width: int) -> list[str]:
+    lines = ["Details", *lines_of(sentence("columns"), width, "  ", "  "), ""]
+    rows = [
+        (
+            name,
+            f"{found.scale:.4f}",
+            factor(advice.log_median(found.scale)),
+            share_text(found),
+            f"{found.std:.3g}",
+        )
+        for name, found in advice.scales.items()
+    ]
+    titles = ("criterion", "scale g", "energy left", "> 10x", "std")
+    lines += _table(titles, rows, width, [GUARANTEES[name] for name in advice.scales])
+    lines.append("")
+    for text in details(advice):
+        lines += _point(text, width)
+    return lines
+
+
+def details(advice: Advice) -> list[str]:
+    """The points under the table."""
+    points = [sentence(advice.regime), _mean(advice)]
+    if advice.field is Field.REAL:
+        left = factor(advice.log_median(_TORCH_DEFAULT))
+        points.append(sentence("torch_default", g=f"{_TORCH_DEFAULT:.3f}", left=left, horizon=advice.horizon))
+        scaled = advice.complex_log_energy + 2.0 * advice.horizon * math.log(advice.complex_scale)
+        points.append(sentence("complex_weights", g=f"{advice.complex_scale:.4f}", left=factor(scaled)))
+    points.append(sentence("scope"))
+    option = "" if advice.field is Field.REAL else f" --field {advice.field.value}"
+    command = f"signalprop scale -n {advice.n} -T {advice.horizon}{option} --plot energy.png"
+    return [*points, sentence("picture", command=command)]
+
+
+def _mean(advice: Advice) -> str:
+    if advice.log_mean is None:
+        return sentence("mean_unknown")
+    bounded, quantile = advice.scales["bounded"].scale, advice.scales["quantile"].scale
+    values = {
+        "mean": factor(advice.log_mean),
+        "bounded": f"{bounded:.4g}",
+        "left": factor(advice.log_median(bounded)),
+    }
+    if advice.log_mean > advice.log_energy[0.99]:
+        return sentence("mean_rare", **values)
+    strict = abs(math.log(bounded / quantile)) > 0.03
+    return sentence("mean_strict" if strict else "mean_plain", **values)
+
+
+def _steps(count: int) -> str:
+    return f"{rounded(count) if count >= 10**7 else count} step{'' if count == 1 else 's'}"
+
+
+def _count(count: int) -> str:
+    return f"{rounded(count)} step{'' if count == 1 else 's'}"
+
+
+# ---- lines of text ----
+
+
+def _block(block: Block, width: int) -> list[str]:
+    lines = lines_of(block.title, width, "", "")
+    for item in block.items:
+        lines += lines_of(item, width, "  ", "  ") if isinstance(item, str) else _code_lines([item])
+    return lines
+
+
+def _code_lines(items: Iterable[tuple[str, str]]) -> list[str]:
+    """Code from the first column on, so that it can be pasted as it stands, each block under a comment and between empty lines."""
+    lines = []
+    for label, text in items:
+        lines += ["", f"# {label}", *text.splitlines()]
+    return [*lines, ""]
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int, notes: Sequence[str]) -> list[str]:
+    """Columns, the last ones left out where they do not fit; notes beside the rows, or below them where there is no room."""
+    lengths = [max(len(row[i]) for row in (titles, *rows)) for i in range(len(titles))]
+    shown = len(titles)
+    while shown > 2 and 2 + sum(lengths[:shown]) + 2 * (shown - 1) > width:
+        shown -= 1
+    lines = []
+    for row in (titles, *rows):
+        cells = [row[0].ljust(lengths[0]), *(row[i].rjust(lengths[i]) for i in range(1, shown))]
+        lines.append("  " + "  ".join(cells))
+    used = len(lines[0]) + 2
+    if used + max(map(len, notes)) <= width:
+        heads = ["what it promises", *notes]
+        return [f"{line}  {note}" for line, note in zip(lines, heads, strict=True)]
+    indent = " " * (4 + lengths[0])
+    promises = [
+        lines_of(f"{row[0]:<{lengths[0]}}  {note}", width, "  ", indent) for row, note in zip(rows, notes, strict=True)
+    ]
+    return [*lines, "", "  What each promises:", *(line for lines in promises for line in lines)]
+
+
+def _point(text: str, width: int) -> list[str]:
+    return lines_of(text, width, "  * ", "    ")

@@ -8,22 +8,18 @@ for (const name of ["data", "energy", "radius", "draws", "advice", "words"]) {
   vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
 }
 const answer = vm.runInThisContext(`({ n, horizon, field, steps }) => {
-  // As the command line writes factors.
-  const factor = (log) =>
-    Math.abs(log) < 0.7 ? Math.exp(log).toFixed(2) + "x"
-    : Math.abs(log) < 4.6 ? Words.short(Math.exp(log), 2) + "x"
-    : "e^" + log.toFixed(0);
   const found = Advice.advise(n, horizon, field);
-  const page = Words.page(found, factor);
+  const page = Words.page(found);
   const items = page.paste.flatMap((block) => block.items);
   return {
     ...found,
     ends: found.energy(0),
     exploding: { glorot: found.exploding(1), quantile: found.exploding(found.safe), edge: found.exploding(found.edge) },
     path: Advice.path(n, horizon, field, steps),
-    sentences: [page.answer, ...page.why, ...items.filter((one) => one.text).map((one) => one.text), ...Words.details(found, factor)],
+    sentences: [page.answer, ...page.why, ...items.filter((one) => one.text).map((one) => one.text), Words.regime(found), ...Words.details(found)],
+    titles: page.paste.map((block) => block.title),
     code: items.filter((one) => one.code).map((one) => [one.label, one.code]),
-    own: JSON.stringify([Words.page(found), Words.details(found), Words.regime(found), Words.fixed(found, 0.9)]),
+    own: JSON.stringify([Words.page(found), Words.details(found), Words.regime(found), Words.fixed(found, 0.9)].map((part) => JSON.parse(Words.typeset(JSON.stringify(part))))),
   };
 }`);
 process.stdout.write(JSON.stringify(JSON.parse(fs.readFileSync(0, "utf8")).map(answer)));

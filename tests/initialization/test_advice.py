@@ -1,16 +1,31 @@
+import itertools
 import json
 import math
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalprop import advise, depth_budget, rnn_energy, safe_scale, width_needed
+from signalprop.figures.training import summary
 from signalprop.initialization import one_draw_table
-from signalprop.initialization.advice_text import factor
+from signalprop.initialization.advice_text import (
+    FAR,
+    TRAINED,
+    factor,
+    heads_for,
+    number,
+    page,
+    paste,
+    scale_lines,
+)
 
+ROOT = Path(__file__).parents[2]
 FIELDS = ["real", "complex", "quaternion"]
 
 
@@ -21,7 +36,7 @@ def flat(advice):
 def test_no_scale_works_for_2000_steps_at_width_512():
     advice = advise(512, 2000)
     assert advice.verdict == "replace"
-    # A typical draw e^108, the luckiest 5 % e^35, g = 0.948 leaves e^-106, the average e^2902.
+    # A typical draw e^108, the mildest 5 % below e^35, g = 0.948 leaves e^-106, the average e^2902.
     assert advice.log_energy[0.5] == pytest.approx(108, abs=5)
     assert advice.log_energy[0.05] == pytest.approx(35, abs=5)
     assert advice.scales["quantile"].scale == pytest.approx(0.948, abs=0.002)
@@ -33,12 +48,13 @@ def test_no_scale_works_for_2000_steps_at_width_512():
         "no scale works",
         "2000 steps are 88.4 times sqrt(512)",
         "Glorot (g = 1) explodes",
-        "the luckiest 5 % still by e^3",
+        "multiplies the energy by 10^4",
+        "only the mildest 5 % of draws stay below 10^1",
         "nothing survives",
         "torch.nn.init.orthogonal_",
         "RotRNN",
         "LRU",
-        "The average over draws is e^2902, carried by fewer than one draw in a hundred",
+        "The average over draws is 10^1260, carried by fewer than one draw in a hundred",
         "signalprop scale -n 512 -T 2000 --plot",
     ):
         assert part in text
@@ -78,7 +94,7 @@ def test_in_between_the_scale_is_trimmed():
 def test_every_page_is_complete_and_agrees_with_its_numbers(n, horizon, field):
     advice = advise(n, horizon, field)
     text = str(advice)
-    assert max(len(line) for line in text.splitlines()) <= 115
+    assert max(len(line) for line in page(advice, 80).splitlines()) <= 80
     assert not re.search(r"\bnan\b|\binf\b|None", text)
     json.dumps(advice.as_dict(), allow_nan=False)
     assert advice.log_mean == pytest.approx(float(rnn_energy(n, horizon, field, log=True)), abs=1e-9)
@@ -110,10 +126,87 @@ def test_width_and_budget_on_the_page():
 
 @pytest.mark.parametrize(
     ("log_value", "text"),
-    [(0.0, "1.00x"), (math.log(0.72), "0.72x"), (math.log(31), "31x"), (115.2, "e^115"), (-8, "e^-8")],
+    [
+        (0.0, "1.00x"),
+        (math.log(0.72), "0.72x"),
+        (math.log(31), "31x"),
+        (math.log(154), "150x"),
+        (math.log(4.2e5), "4*10^5"),
+        (115.2, "10^50"),
+        (-8, "3*10^-4"),
+        (-2900.0, "10^-1259"),
+    ],
 )
 def test_factors_are_readable(log_value, text):
     assert factor(log_value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1"), (88.39, "88.4"), (0.0131, "0.0131"), (1e-9, "1*10^-9"), (1000.0, "1 000"), (123456, "120 000")],
+)
+def test_numbers_are_readable(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize(("n", "horizon"), [(4096, 64), (512, 100), (512, 2000), (10**6, 10**6), (1, 1), (3, 20_001)])
+def test_no_line_is_longer_than_the_page(n, horizon, field, width):
+    pasted = {line for _, text in code_of(advise(n, horizon, field)) for line in text.splitlines()}
+    lines = page(advise(n, horizon, field), width).splitlines()
+    assert all(len(line) <= width for line in lines if line not in pasted and not line.startswith("# "))
+    assert all(len(line) <= 80 for line in pasted)
+    assert not any(first == second == "" for first, second in itertools.pairwise(lines))
+    assert "e^" not in "\n".join(lines)
+
+
+def test_the_page_follows_the_terminal(monkeypatch):
+    longest = {}
+    for width in (60, 80, 100, 300):
+        monkeypatch.setenv("COLUMNS", str(width))
+        longest[width] = max(map(len, str(advise(512, 2000)).splitlines()))
+    assert longest[60] < longest[80] <= 80 < longest[100] == longest[300] <= 100
+
+
+def test_trainings_are_told_only_where_they_were_made():
+    told = "In trainings of this linear recurrence"
+    assert told in flat(advise(128, 500))
+    for n, horizon, field in [
+        (1, 1, "real"),  # not trained there
+        (512, 60, "real"),  # within reach of a scale
+        (128, 80, "real"),  # less than 9 sqrt(n)
+        (128, 2000, "real"),  # more than 90 sqrt(n)
+        (128, 500, "complex"),  # other weights
+    ]:
+        assert told not in flat(advise(n, horizon, field)), (n, horizon, field)
+
+
+def test_what_the_page_says_of_trainings_is_in_their_results():
+    """An orthogonal start is best, with W's smallest rate, and g = 1 is better than the quantile scale, in each setting."""
+    results = summary(pd.read_csv(ROOT / "benchmarks" / "initialization" / "results.csv"))
+    cells = results.groupby(["task", "n", "horizon"])
+    assert len(cells) == 12
+    assert set(results["n"]) == {64, 128, 256}
+    assert set(results["seeds"]) == {10}
+    assert set(results["steps"]) == {150}
+    c = results["horizon"] / results["n"] ** 0.5
+    assert (round(c.min()), round(c.max())) == (9, 88)
+    for (_, n, horizon), cell in cells:
+        by_start = cell.set_index("start")
+        assert by_start["accuracy"].idxmax() == "orthogonal"
+        assert by_start.loc["orthogonal", "learning_rate"] == 1e-5
+        assert by_start.loc["glorot", "accuracy"] > by_start.loc["quantile", "accuracy"]
+        assert TRAINED[0] - 0.5 <= horizon / n**0.5 <= TRAINED[1]
+        assert horizon >= FAR * depth_budget(n, "real", criterion="draw")
+
+
+def test_gates_have_their_own_lines_and_nothing_is_promised_for_their_weights():
+    text = flat(advise(512, 64))
+    assert "its gates decide, not this scale" in text
+    assert "rule of thumb" not in text
+    assert "log U(1, 63)" in text
+    assert not re.search(r"LSTM|GRU", str(advise(512, 64, "complex")).split("Details")[0])
 
 
 @pytest.mark.parametrize(
@@ -130,29 +223,99 @@ def test_bad_input(call, message):
         call()
 
 
-def test_pasted_lines_run():
-    import torch
+def code_of(advice):
+    return [item for block in paste(advice) for item in block.items if not isinstance(item, str)]
 
-    for n, horizon in ((64, 8), (64, 40), (64, 400)):
-        lines = str(advise(n, horizon)).splitlines()
-        block = [
-            line[12:] for line in lines if line.startswith(("  PyTorch   from", "            ginibre_(", "  or plain"))
-        ]
-        rnn = torch.nn.RNN(3, n)
-        names = {"rnn": rnn, "torch": torch, "d_model": 5}
-        for line in block:
-            exec(line.strip(), names)
-        std = float(re.search(r"std=([\d.]+)", block[-1]).group(1))
-        assert float(rnn.weight_hh_l0.detach().std()) == pytest.approx(std, rel=0.05)
-        for layer in re.findall(r"signalprop\.nn\.\w+\(.*\)", str(advise(n, 400))):
-            exec("import signalprop.nn; layer = " + layer, names)
-            assert names["layer"](torch.zeros(1, 3, 5)).shape == (1, 3, 5)
+
+def run_pasted(text):
+    """Execute a block as it is pasted, in an empty session."""
+    names = {}
+    exec(compile(text, "<pasted>", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize(("n", "horizon", "verdict"), [(64, 4, "keep"), (64, 30, "rescale"), (64, 400, "replace")])
+def test_every_line_to_paste_runs_as_pasted(n, horizon, verdict, field):
+    advice = advise(n, horizon, field)
+    assert advice.verdict == verdict
+    blocks = code_of(advice)
+    labels = [label for label, _ in blocks]
+    printed = str(advice)
+    std = advice.scale / math.sqrt(n)
+    for label, text in blocks:
+        assert f"# {label}\n{text}\n" in printed
+        names = run_pasted(text)
+        if "layer" in names:
+            assert names["layer"](torch.zeros(1, 3, names["d_model"])).shape == (1, 3, names["d_model"])
+            continue
+        if label.endswith(("LSTM", "GRU")):
+            check_gates(names, horizon)
+            continue
+        kernel = names["rnn"].weight_hh_l0.detach().numpy() if "rnn" in names else np.asarray(names["W"])
+        square = np.abs(kernel) ** 2
+        if kernel.ndim == 3:  # quaternions: four real parts
+            square = square.sum(axis=2)
+        assert square.shape == (n, n)
+        if "orthogonal" in text or "qr(" in text:
+            np.testing.assert_allclose(kernel @ kernel.conj().T, np.eye(n), atol=1e-4)
+        else:  # n^2 (times the real parts) independent squares: 5 standard errors
+            parts = {"real": 1, "complex": 2, "quaternion": 4}[field]
+            assert square.mean() / std**2 == pytest.approx(1.0, abs=5 * math.sqrt(2 / (parts * n * n)))
+    if field == "real":
+        assert {"PyTorch", "JAX", "PyTorch, LSTM", "PyTorch, GRU"} <= set(labels)
+        assert (verdict != "keep") == ({"RotRNN", "LRU"} <= set(labels))
+
+
+def check_gates(names, horizon):
+    """The gate that keeps the state forgets 1/(1 + e^b) per step: time scales 1 + e^b spread over 2 .. T."""
+    layer = names.get("lstm") or names["gru"]
+    gates = layer.weight_hh_l0.shape[0] // layer.hidden_size
+    with torch.no_grad():
+        parts = (layer.bias_ih_l0 + layer.bias_hh_l0).chunk(gates)
+        keeps = parts[1]  # forget gate of i, f, g, o; update gate of r, z, n
+        scales = 1.0 + keeps.exp()
+        assert 2.0 <= float(scales.min()) < float(scales.max()) <= horizon + 1e-3
+        assert float(scales.mean()) == pytest.approx((2 + horizon) / 2, abs=5 * horizon / math.sqrt(12 * len(scales)))
+        if gates == 4:
+            torch.testing.assert_close(parts[0], -keeps)
+            # No input and the cell at one: after a step it is what the forget gate keeps.
+            for kernel in (layer.weight_ih_l0, layer.weight_hh_l0):
+                kernel.zero_()
+            parts[2].zero_()
+        else:
+            for kernel in (layer.weight_ih_l0, layer.weight_hh_l0):
+                kernel.zero_()
+            layer.bias_ih_l0.chunk(3)[2].zero_()
+            layer.bias_hh_l0.chunk(3)[2].zero_()
+            one = torch.ones(1, 1, layer.hidden_size)
+            _, state = layer(torch.zeros(1, 1, layer.input_size), one)
+            torch.testing.assert_close(state[0, 0], 1.0 - 1.0 / scales, atol=1e-5, rtol=0.0)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("criterion", ["quantile", "bounded", "minimax", "edge", "glorot"])
+def test_every_line_of_one_criterion_runs_as_pasted(criterion, field):
+    found = safe_scale(64, 20, field, criterion=criterion)
+    for text in "\n".join(scale_lines(found)).split("\n\n"):
+        names = run_pasted(text)
+        kernel = names["rnn"].weight_hh_l0.detach().numpy() if "rnn" in names else np.asarray(names["W"])
+        parts = {"real": 1, "complex": 2, "quaternion": 4}[field]
+        size = float((np.abs(kernel) ** 2).sum()) / 64**2
+        assert size / found.std**2 == pytest.approx(1.0, abs=5 * math.sqrt(2 / (parts * 64**2)))
+
+
+@pytest.mark.parametrize(("n", "heads"), [(512, 32), (64, 32), (96, 32), (63, 21), (40, 20), (2, 1), (1, 1), (127, 1)])
+def test_heads_divide_the_state_and_hold_two_states_each(n, heads):
+    assert heads_for(n) == heads
+    assert f"heads={heads}," in str(advise(n, 10_000))
 
 
 def test_readme_shows_the_page_as_it_is():
-    readme = Path(__file__).parents[2].joinpath("README.md").read_text()
-    shown = readme.split("$ signalprop scale -n 512 -T 2000\n")[1].split("\n[why")[0]
-    assert str(advise(512, 2000)).startswith(shown)
+    readme = ROOT.joinpath("README.md").read_text()
+    command, shown = re.search(r"^signalprop (scale .*)\n```\n\n```console\n((?:.|\n)*?)\n\[why", readme, re.M).groups()
+    assert command == "scale -n 512 -T 2000"
+    assert page(advise(512, 2000), 80).startswith(shown)
 
 
 def test_figure_shows_both_scales():

@@ -1,0 +1,30 @@
+"""Names that the shell completes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def check_names(incomplete: str) -> list[str]:
+    """Names of checks, for ``verify --only``."""
+    from signalprop.verify import all_checks
+
+    return _matching((check.name for check in all_checks()), incomplete)
+
+
+def figure_names(incomplete: str) -> list[str]:
+    """Names of figures, for ``reproduce --only``."""
+    from signalprop.figures.names import FIGURES, FULL_FIGURES
+
+    return _matching((*FIGURES, *FULL_FIGURES), incomplete)
+
+
+def topics(incomplete: str) -> list[str]:
+    """Commands and topics, for ``cite``."""
+    from signalprop import citations
+
+    return _matching(citations.names(), incomplete)
+
+
+def _matching(names: Iterable[str], incomplete: str) -> list[str]:
+    return sorted({name for name in names if name.startswith(incomplete)})

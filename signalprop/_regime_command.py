@@ -1,0 +1,68 @@
+"""``signalprop regime``: which limit law holds at a width and a depth."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Width
+from signalprop._terminal import finite, print_json, print_rows, sentences, show
+from signalprop.fields import Field
+
+
+def regime(
+    n: Width,
+    k: Depth,
+    field: FieldOption = Field.REAL,
+    model: ModelOption = Model.RNN,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="Relative error of a law that is good enough.")
+    ] = 0.01,
+    as_json: Json = False,
+) -> None:
+    """Which limit law holds at this width and depth, and how well."""
+    with sentences():
+        from signalprop.regimes import classify
+        from signalprop.regimes.classify import LAWS
+
+        found = classify(n, k, field, quantity=model, tolerance=tolerance)
+    law = next(each for each in LAWS[found.field, found.quantity] if each.name == found.law)
+    if as_json:
+        print_json(
+            {
+                "n": n,
+                "k": k,
+                "field": field.value,
+                "model": model.value,
+                "regime": found.regime,
+                "law": found.law,
+                "domain": law.domain,
+                "status": law.status,
+                "log_value": finite(found.log_value),
+                "log_exact": found.log_exact,
+                "relative_error": finite(found.relative_error),
+                "within_tolerance": found.within_tolerance,
+                "past_second_threshold": found.past_second_threshold,
+            }
+        )
+        return
+    grade = "within" if found.within_tolerance else "the closest law, but not within"
+    rows = [
+        ("point", f"n = {n}, k = {k}, which is {k / n**0.5:.4g} times sqrt(n); {field.value} Gaussian weights"),
+        ("regime", found.regime),
+        ("law to use", f"{found.law}, for {law.domain}"),
+        ("its value", show(found.log_value)),
+        ("exact energy", show(found.log_exact)),
+        ("relative error", f"{found.relative_error:+.2e}, {grade} {tolerance:g}"),
+    ]
+    if found.past_second_threshold is not None:
+        rows.append(("second term", "dominates: rare draws carry the mean" if found.past_second_threshold else "small"))
+    rows += [
+        ("how sure", f"the law: {_STATUS[law.status]}"),
+        ("to cite", f"signalprop cite regimes --field {field.value}"),
+    ]
+    print_rows(rows)
+
+
+_STATUS = {"P": "P, proved", "V": "V, verified in a stated range, not proved", "H": "H, heuristic"}
