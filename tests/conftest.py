@@ -1,9 +1,13 @@
 """Fixtures shared by the tests."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
+
+# Messages in one line, whatever the terminal; tests of the layout set a width of their own.
+os.environ["COLUMNS"] = "300"
 
 ORACLES = Path(__file__).parent / "oracles"
 

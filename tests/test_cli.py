@@ -1,14 +1,26 @@
+import ast
 import json
 import math
+import os
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
+import signalprop
 from signalprop import advise, safe_scale, sample
+from signalprop._completion import check_names
+from signalprop._spoken import options, spoken
 from signalprop._terminal import show
 from signalprop.cli import app
+from signalprop.regimes import classify
+from signalprop.verify import all_checks
+from signalprop.wick import trace_moment
 
 runner = CliRunner()
 
@@ -159,7 +171,10 @@ def test_other_layers(arguments):
         (["scale", "-n", "10", "-T", "5", "--plot", "x.jpeg"], "ends in .png, .svg or .pdf, got 'x.jpeg'"),
         (["scale", "-n", "10", "-T", "5", "--plot", "/nowhere/x.png"], "No such file or directory"),
         (["sample", "-n", "10", "-k", "3", "--samples", "1"], "samples must be at least 2, got 1"),
-        (["sample", "-n", "10", "-k", "3", "--activation", "relu"], "needs field='real'"),
+        (
+            ["sample", "-n", "10", "-k", "3", "--activation", "relu", "--field", "complex"],
+            "needs --field real, because it compares with zero; got --field complex",
+        ),
         (["sample", "-n", "99999", "-k", "3", "--method", "dense"], "n must be at most 10000"),
         (["reproduce", "--quick", "--full"], "--quick and --full exclude each other"),
         (["reproduce", "--directory", "/dev/null"], "/dev/null"),
@@ -217,9 +232,9 @@ def test_reproduce_writes_where_it_is_told(tmp_path, monkeypatch):
     ("log_value", "text"),
     [
         (0.0, "1"),
-        (-50.0, "1.9287e-22 (e^-50)"),
-        (math.log(9.99997e8), "1.0000e9 (e^20.72)"),
-        (4e18, "e^4e+18"),
+        (-50.0, "1.9287e-22"),
+        (math.log(9.99997e8), "1.0000e9"),
+        (4e18, "10^(1.73718e+18)"),
         (-math.inf, "0"),
     ],
 )
@@ -275,3 +290,268 @@ def test_running_estimate_stays_beside_the_bar(monkeypatch):
     monkeypatch.setattr(_sample_command, "PATIENCE", 0.0)
     running.watch(whole.log_norms[:3], None)
     assert "(1203 draws)" in said[-1][1]
+
+
+def printed(arguments, width, monkeypatch, code=0):
+    """Lines on both streams of a command on a terminal, or in a pipe (None), of this width."""
+    monkeypatch.delenv("COLUMNS") if width is None else monkeypatch.setenv("COLUMNS", str(width))
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == code, result.output
+    return (result.stdout + result.stderr).splitlines()
+
+
+LONG = ["sample", "-n", "100", "-k", "50", "--field", "real", "--samples", "200"]
+TALKATIVE = [
+    (["energy", "-n", "2500", "-k", "250", "--field", "real", "--model", "driven"], 0),
+    (["energy", "-n", "2500", "-k", "250", "--field", "quaternion"], 0),
+    (["scale", "-n", "512", "-T", "100", "--criterion", "quantile"], 0),
+    (["scale", "-n", "512", "-T", "100", "--criterion", "edge", "--field", "quaternion"], 0),
+    (LONG, 0),
+    ([*LONG, "--method", "dense", "--activation", "leaky_relu"], 0),
+    (["sample", "-n", "30", "-k", "5", "--model", "driven", "--samples", "100"], 0),
+    (["recurrence", "rotrnn", "--samples", "50", "-T", "300"], 0),
+    (["recurrence", "gaussian", "--samples", "50", "-T", "30"], 0),
+    (["recurrence", "s4d-lin", "-d", "2"], 0),
+    (["regime", "-n", "10000", "-k", "300"], 0),
+    (["moment", "GGG*G*", "GG*", "-n", "1000000"], 0),
+    (["verify", "--list"], 0),
+    (["verify", "--only", "Hultman"], 0),
+    (["cite", "--list"], 0),
+    (["info"], 0),
+    (["energy", "-n", "10", "-k", "1", "--field", "quaternions"], 2),
+    (["sample", "-n", "99999", "-k", "3", "--method", "dense"], 2),
+    (["run", "/nowhere/a/path/that/is/not/there/plan.toml", "--directory", "/tmp/run"], 2),
+    (["cite", "nothing"], 2),
+]
+
+
+@pytest.mark.parametrize("width", [None, 50, 80, 120])
+@pytest.mark.parametrize(
+    ("arguments", "code"), TALKATIVE, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_lines_fit_the_terminal(arguments, code, width, monkeypatch):
+    lines = printed(arguments, width, monkeypatch, code)
+    pasted = any(line.startswith("# ") for line in lines)
+    for line in lines:
+        assert len(line) <= max(width or 80, 80 if pasted else 0), line
+    assert not any("e^" in line for line in lines)
+
+
+def test_run_and_train_fit_the_terminal(tmp_path, monkeypatch):
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'fields = ["real", "quaternion"]\nn = [100]\nk = [5, 50]\nsamples = 300\nmodels = ["rnn", "driven"]\n'
+    )
+    lines = printed(["run", str(plan), "--directory", str(tmp_path / "run")], 80, monkeypatch)
+    assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
+    assert sum("mean" in line for line in lines) > 8
+    short = ["--set", "max_length=20", "--width", "8", "--state", "8", "--depth", "1", "--steps", "2", "--batch", "4"]
+    train = ["train", *short, "--set", "train=20", "--set", "validation=10", "--set", "test=10", "--log-every", "1"]
+    lines = printed([*train, "--directory", str(tmp_path / "training")], 80, monkeypatch)
+    assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
+
+
+def commands():
+    """Each command with its parser."""
+    return sorted(typer.main.get_command(app).commands.items())
+
+
+@pytest.mark.parametrize("name", [name for name, _ in commands()])
+def test_refusals_speak_of_options_for_every_option_of_every_command(name):
+    """What the library calls `name` the command line calls --name, whatever the sentence around it."""
+    command = dict(commands())[name]
+    every = options((p.name, p.opts) for _, other in commands() for p in other.params)
+    own = options((p.name, p.opts) for p in command.params)
+    for parameter in command.params:
+        if not any(one.startswith("-") for one in parameter.opts):
+            assert parameter.name not in own
+            continue
+        option = own[parameter.name]
+        assert option in parameter.opts
+        for message, want in [
+            (f"{parameter.name} must be at least 1, got 0.", f"{option} must be at least 1, got 0."),
+            (f"ends here; use {parameter.name}='word'.", f"ends here; use {option} word."),
+            (
+                f"no room at {parameter.name}=12.5, use {parameter.name}=3.",
+                f"no room at {option} 12.5, use {option} 3.",
+            ),
+            (f"needs {parameter.name}=True.", f"needs {option}."),
+            (f"got {parameter.name}=<Field.REAL: 'real'>.", f"got {option} real."),
+        ]:
+            assert spoken(message, own, every) == want
+
+
+def python_in_refusals():
+    """Every ``name='value'`` in a sentence that the package raises, with its file."""
+    for path in sorted(Path(signalprop.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and node.exc is not None:
+                for part in ast.walk(node.exc):
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                        for found in re.findall(r"\b[a-z_]+=(?:'[^']+'|True|False)", part.value):
+                            yield path.name, found
+
+
+# Said by functions that no command calls.
+_ONLY_PYTHON = {"log=True", "form='summed'", "form='sum'", "activation='linear'"}
+
+
+def test_no_refusal_of_the_library_speaks_python_on_the_command_line():
+    every = options((p.name, p.opts) for _, command in commands() for p in command.params)
+    found = set(python_in_refusals())
+    assert len(found) > 10
+    for file, text in found:
+        said = spoken(f"use {text}.", {}, every)
+        assert "=" not in said or text in _ONLY_PYTHON, (file, text, said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["scale", "-n", "10", "-T", "30000", "--criterion", "bounded"], "use --criterion quantile"),
+        (["sample", "-n", "99999", "-k", "3", "--method", "dense"], "-n must be at most 10000 for --method dense"),
+        (
+            ["sample", "-n", "9", "-k", "3", "--activation", "relu", "--field", "real"],
+            "use --method dense for activations",
+        ),
+        (["moment", "GG*", "--field", "quaternion"], "--field quaternion has no loop equations"),
+        (["recurrence", "lru", "--r-min", "2"], "got --r-min 2.0 and --r-max 0.999"),
+        (["reproduce", "--only", "training"], "--full"),
+    ],
+)
+def test_refusals_as_they_are_printed(arguments, sentence):
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert not re.search(r"\w='", result.stderr)
+
+
+def test_a_verdict_speaks_of_options_too():
+    assert "use --method tempered" in runner.invoke(app, LONG).stdout
+
+
+@pytest.mark.parametrize("option", ["-k", "--depth", "-T", "--horizon"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["energy", "-n", "50"],
+        ["sample", "-n", "50", "--samples", "50"],
+        ["scale", "-n", "50"],
+        ["regime", "-n", "50"],
+        ["recurrence", "lru"],
+    ],
+)
+def test_a_number_of_steps_has_either_spelling(arguments, option):
+    plain, other = (runner.invoke(app, [*arguments, given, "12"]) for given in ("-k", option))
+    assert plain.exit_code == 0, plain.output
+    assert other.stdout == plain.stdout
+
+
+@pytest.mark.parametrize(("field", "mark"), [("complex", "P"), ("real", "V"), ("quaternion", "V")])
+def test_answers_end_with_their_status_and_how_to_cite_them(field, mark):
+    for arguments in (
+        ["energy", "-n", "50", "-k", "9", "--field", field],
+        ["scale", "-n", "50", "-T", "9", "--field", field],
+        ["scale", "-n", "50", "-T", "9", "--field", field, "--criterion", "bounded"],
+        ["sample", "-n", "50", "-k", "9", "--field", field, "--samples", "50"],
+    ):
+        text = " ".join(runner.invoke(app, arguments).stdout.split())
+        assert field in text
+        end = re.split("how sure", text, flags=re.IGNORECASE)[1]
+        assert re.search(rf"(average|mean) is {mark},|^ {mark},", end), end
+        command = re.search(r"to cite:? (signalprop cite[\w -]*)$", end, re.IGNORECASE)[1]
+        cited = runner.invoke(app, shlex.split(command)[1:])
+        assert cited.exit_code == 0
+        assert "@" in cited.stdout
+
+
+def test_status_of_sampled_and_defined_scales():
+    def sure(*options):
+        return runner.invoke(app, ["scale", "-n", "50", "-T", "9", *options]).stdout.split("how sure")[1]
+
+    assert "sampled, with the 95 % interval" in sure("--criterion", "quantile")
+    assert "by definition" in sure("--criterion", "glorot")
+    assert "P, proved" in sure("--criterion", "edge", "--field", "complex")
+    assert "H, heuristic" in sure("--criterion", "edge")
+
+
+@pytest.mark.parametrize("criterion", ["quantile", "bounded", "minimax", "edge", "glorot"])
+def test_one_criterion_leads_with_its_answer(criterion):
+    text = runner.invoke(app, ["scale", "-n", "64", "-T", "20", "--criterion", criterion]).stdout
+    found = safe_scale(64, 20, criterion=criterion)
+    assert text.startswith(f"By {criterion}: g = {found.scale:.4g} times Glorot, standard deviation {found.std:.4g}")
+    assert text.index("ginibre_(") < text.index("criterion  ")
+
+
+def test_a_moment_is_the_polynomial_of_the_loop_equations():
+    answer = run_json("moment", "GGG*G*", "GG*", "--field", "real", "-n", "10")
+    assert tuple(answer["coefficients"]) == trace_moment(["GGG*G*", "GG*"], "real")
+    assert int(answer["value"]) == sum(c * 10**p for p, c in enumerate(answer["coefficients"]))
+    # By hand: E tr(GG*) = n^2, and E tr(GGG*G*) = n^3 + n for complex weights.
+    assert "polynomial      n^2\n" in runner.invoke(app, ["moment", "GG*", "--field", "complex"]).stdout
+    assert "polynomial      n + n^3\n" in runner.invoke(app, ["moment", "GGG*G*", "--field", "complex"]).stdout
+    assert "polynomial      0\n" in runner.invoke(app, ["moment", "GGG*", "--field", "complex"]).stdout
+
+
+def test_a_regime_is_what_classify_says():
+    want = classify(10_000, 300, "real")
+    answer = run_json("regime", "-n", "10000", "-k", "300", "--field", "real")
+    assert (answer["regime"], answer["law"], answer["status"]) == (want.regime, want.law, "H")
+    assert answer["relative_error"] == want.relative_error
+
+
+def test_version_and_list_of_checks():
+    assert runner.invoke(app, ["--version"]).stdout == f"signalprop {signalprop.__version__}\n"
+    checks = all_checks()
+    listed = runner.invoke(app, ["verify", "--list"]).stdout
+    assert all(check.name in listed for check in checks)
+    assert f"{len(checks)} checks" in listed
+    some = run_json("verify", "--list", "--only", "Hultman")["checks"]
+    assert [one["name"] for one in some] == [check.name for check in checks if "Hultman" in check.name]
+
+
+@pytest.mark.parametrize(
+    ("words", "want"),
+    [
+        (["reproduce", "--only", "critical"], {"critical_rnn", "critical_lru"}),
+        (["reproduce", "--only", "sta"], {"stability"}),
+        (["cite", "temp"], {"tempered"}),
+    ],
+)
+def test_the_shell_completes_names(words, want):
+    command = dict(commands())[words[0]]
+    parameter = next(p for p in command.params if (p.name == "only" if "--only" in words else p.name == "words"))
+    context = typer.Context(command)
+    assert {item.value for item in parameter.shell_complete(context, words[-1])} == want
+
+
+def test_the_shell_completes_checks():
+    assert set(check_names("Hult")) == {check.name for check in all_checks() if check.name.startswith("Hult")} != set()
+
+
+@pytest.mark.parametrize("backend", ["module://matplotlib_inline.backend_inline", "module://not.there", "nonsense"])
+def test_a_picture_is_written_under_any_backend(backend, tmp_path):
+    picture = tmp_path / "energy.png"
+    arguments = ["scale", "-n", "64", "-T", "9", "--plot", str(picture)]
+    done = subprocess.run(
+        [sys.executable, "-m", "signalprop", *arguments], check=False, capture_output=True, text=True,
+        timeout=120, env=os.environ | {"MPLBACKEND": backend},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_cite_interrupted_while_it_loads_is_no_traceback():
+    code = (
+        "import signal, os, sys, importlib.abc\n"
+        "class Interrupt(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'signalprop.citations': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from signalprop.cli import main\n"
+        "sys.argv = ['signalprop', 'cite', 'tempered']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr

@@ -1,8 +1,9 @@
 """The data of the explorer: ``python docs/explorer/make_data.py`` writes ``data.js`` beside the page.
 
 It holds the shipped quantiles of one draw (`signalprop.initialization.one_draw_table`, linear recurrence), the nodes of the
-quadrature of `spectral_edge` and the sentences of the advice, as one global of plain JavaScript, so that the page works from file:// too. It is written when the
-documentation is built rather than committed: half a megabyte that could only repeat or contradict ``one_draw.npz``.
+quadrature of `spectral_edge` and the sentences of the advice, as one global of plain JavaScript, so that the page works from
+file:// too. It is written when the documentation is built rather than committed: half a megabyte that could only repeat or
+contradict the package.
 """
 
 import base64

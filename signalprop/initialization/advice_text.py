@@ -355,7 +355,7 @@ def _block(block: Block, width: int) -> list[str]:
 
 
 def _code_lines(items: Iterable[tuple[str, str]]) -> list[str]:
-    """Code from the first column on, so that it can be pasted as it stands, each block under a comment and between empty lines."""
+    """Code from the first column on, to paste as it stands; each block under a comment and between empty lines."""
     lines = []
     for label, text in items:
         lines += ["", f"# {label}", *text.splitlines()]
