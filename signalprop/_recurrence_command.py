@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signalprop._terminal import print_json, save_figure, sentences
+from signalprop._terminal import print_json, print_text, save_figure, sentences
+from signalprop._text import columns as terminal_columns
+from signalprop._text import lines_of
 from signalprop.fields import Field
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def recurrence(
             show_default=False,
         ),
     ],
-    horizon: Annotated[int, typer.Option("-T", "--horizon", help="Number of steps.")] = 1000,
-    states: Annotated[int, typer.Option("-n", "--states", help="State size.")] = 64,
+    horizon: Annotated[int, typer.Option("-T", "--horizon", "-k", "--depth", help="Number of steps.")] = 1000,
+    states: Annotated[int, typer.Option("-n", "--states", "--width", help="State size.")] = 64,
     inputs: Annotated[int | None, typer.Option("-d", "--inputs", help="Inputs; channels of s4d-lin.")] = None,
     heads: Annotated[int | None, typer.Option("--heads", help="rotrnn: heads, each of norm one.")] = None,
     gamma: Annotated[float | None, typer.Option("--gamma", help="rotrnn, orthogonal: factor on a step.")] = None,
@@ -118,7 +119,8 @@ def recurrence(
         return
     print(_text(found))
     if plot is not None:
-        print(f"\nwrote {plot}")
+        print()
+        print_text(f"wrote {plot}")
 
 
 _OPTIONS = {
@@ -310,17 +312,31 @@ def _text(found: Report) -> str:
         at = found.steps[kept]
         columns += [("drawn", found.sampled.mean[at]), ("+-", found.sampled.stderr[at]), ("z", found.sampled.z[at])]
     colour = "white" if found.correlation == 0.0 else f"AR(1), correlation {found.correlation:.6g} from step to step"
-    lines = [f"recurrence    {found.about}", f"inputs        {colour}, unit variance", "", "mean energy E||x_t||^2"]
-    lines.append("step".ljust(12) + "".join(name.rjust(max(14, len(name) + 2)) for name, _ in columns))
-    for row, step in enumerate(found.steps[kept]):
-        cells = [f"{values[row]:.2f}" if name == "z" else f"{values[row]:.6g}" for name, values in columns]
-        widths = [max(14, len(name) + 2) for name, _ in columns]
-        lines.append(str(step).ljust(12) + "".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
+    width = terminal_columns()
+    lines = lines_of(f"recurrence    {found.about}", width, rest=" " * 14)
+    lines += [*lines_of(f"inputs        {colour}, unit variance", width, rest=" " * 14), "", "mean energy E||x_t||^2"]
+    lines += _table(found.steps[kept], columns, width)
     limit = "none" if found.stationary is None else f"{found.stationary:.6g}"
-    lines += ["stationary".ljust(12) + limit.rjust(14), "", "What it means"]
+    lines += ["stationary".ljust(_STEP) + limit.rjust(_COLUMN), "", "What it means"]
     for sentence in _meaning(found):
-        lines += textwrap.wrap(sentence, 100, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+        lines += lines_of(sentence, width, "- ", "  ")
     return "\n".join(lines)
+
+
+_STEP, _COLUMN = 10, 12
+
+
+def _table(steps: NDArray[np.int64], columns: list[tuple[str, Any]], width: int) -> list[str]:
+    """Values against steps; columns that do not fit go into a second table below."""
+    sizes = [max(_COLUMN, len(name) + 2) for name, _ in columns]
+    shown = next((i for i in range(len(columns), 1, -1) if _STEP + sum(sizes[:i]) <= width), 1)
+    lines = [
+        "step".ljust(_STEP) + "".join(name.rjust(size) for (name, _), size in zip(columns[:shown], sizes, strict=False))
+    ]
+    for row, step in enumerate(steps):
+        cells = [f"{values[row]:.2f}" if name == "z" else f"{values[row]:.6g}" for name, values in columns[:shown]]
+        lines.append(str(step).ljust(_STEP) + "".join(c.rjust(w) for c, w in zip(cells, sizes, strict=False)))
+    return lines if shown == len(columns) else [*lines, "", *_table(steps, columns[shown:], width)]
 
 
 def _meaning(found: Report) -> list[str]:

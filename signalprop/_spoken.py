@@ -12,7 +12,7 @@ PHRASES = {
     "driven=True": "--model driven",
     "tied=False": "--untied",
     "resume=True, --resume": "--resume",
-    "quality='full' (--full)": "--full",
+    "quality='full'": "--full",
 }
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|-?[\w.+-]*\w)")
 _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")  # repr of a choice

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
-from signalprop._terminal import bar, print_json, show
+from signalprop._terminal import bar, print_json, print_noted, print_text, show
 
 if TYPE_CHECKING:
     from signalprop.training import Run
@@ -145,16 +145,18 @@ def _facts(done: Run, place: str) -> dict[str, Any]:
 
 def _print(done: Run, place: str) -> None:
     settings, task = done.settings, done.task
-    print(f"{settings.layer}, {settings.depth} blocks, {done.rows[-1]['step']} steps; {task.description}")
+    print_text(f"{settings.layer}, {settings.depth} blocks, {done.rows[-1]['step']} steps; {task.description}")
     print(f"{'test loss':<14} {_number(done.loss)}   (a guess: {_number(task.baseline)})")
     if done.accuracy is not None and task.chance is not None:
         print(f"{'test accuracy':<14} {done.accuracy:.4f}   (a guess: {task.chance:.4f})")
-    print(f"\n{'E||x_t||^2':<12} {'first':>22} {'last':>22}   largest over smallest in the training")
+    print()
+    print_noted(f"{'E||x_t||^2':<12} {'first':>12} {'last':>12}", "largest over smallest in the training")
     for name, ratio in _ratios(done).items():
         first, last = (_number(float(row[name])) for row in (done.rows[0], done.rows[-1]))
         spread = "-" if ratio is None else _number(ratio)
-        print(f"layer {name.removeprefix('energy_'):<6} {first:>22} {last:>22}   {spread}")
-    print(f"\nwrote {place}/log.csv, results.json and checkpoint.pt")
+        print_noted(f"layer {name.removeprefix('energy_'):<6} {first:>12} {last:>12}", spread)
+    print()
+    print_text(f"wrote {place}/log.csv, results.json and checkpoint.pt", "    ")
 
 
 def _ratios(done: Run) -> dict[str, float | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import matplotlib
 
 from signalprop._provenance import provenance
 from signalprop.fields import one_of
+from signalprop.figures.drawn import Drawn, write
 from signalprop.figures.gallery import index
 from signalprop.figures.names import FIGURES, FULL_FIGURES, QUALITIES
 
@@ -31,7 +31,8 @@ def reproduce(
     Parameters
     ----------
     directory
-        Where to write; made if missing. For each figure ``NAME.png``, ``.svg``, ``.csv`` and ``.json`` are replaced.
+        Where to write; made if missing. For each figure ``NAME.png``, ``.svg``, ``.csv`` and ``.json``; what is there already
+        and differs by rounding only is left as it is (see `signalprop.figures.drawn`).
     quality
         ``"quick"`` (a look, under a minute), ``"default"`` (about two minutes on two cores) or ``"full"``, which adds the
         figures of trainings where the results they are drawn from are there: in a checkout, not in an installed package.
@@ -62,25 +63,23 @@ def reproduce(
                     progress(name, share)
 
             report(0.0)
-            frame = module.data(seed=seed, progress=report, **size)
+            drawn = Drawn(target, name)
+            frame = drawn.numbers(module.data(seed=seed, progress=report, **size))
             figure = module.draw(frame)
-            figure.savefig(target / f"{name}.png")
-            figure.savefig(target / f"{name}.svg", metadata={"Date": None})
+            drawn.picture(figure)
             matplotlib.pyplot.close(figure)
-            frame.to_csv(target / f"{name}.csv", index=False, float_format="%.10g")
             about: dict[str, Any] = {
                 "figure": name,
                 "title": (module.__doc__ or "").strip().splitlines()[0],
                 "parameters": {"quality": quality, "seed": seed, **size},
                 "columns": module.COLUMNS,
-                **facts,
             }
             if hasattr(module, "origin"):
                 about["trainings"] = module.origin()
-            (target / f"{name}.json").write_text(json.dumps(about, indent=2) + "\n")
+            drawn.origin(about, facts)
             written.append(target / f"{name}.png")
             report(1.0)
-    (target / "README.md").write_text(index(target))
+    write(target / "README.md", index(target).encode())
     return written
 
 
@@ -88,12 +87,22 @@ def figures_of(quality: str, only: str | None = None) -> tuple[str, ...]:
     """Names of the figures that a quality draws, in order, or the one of them that is asked for."""
     names: tuple[str, ...] = FIGURES
     if one_of(quality, QUALITIES, "quality") == "full":
-        names += tuple(name for name in FULL_FIGURES if import_module(f"signalprop.figures.{name}").RESULTS.exists())
+        names += tuple(filter(_has_results, FULL_FIGURES))
     if only is None:
         return names
+    if only in FULL_FIGURES and not _has_results(only):
+        raise ValueError(
+            f"the figure {only!r} is drawn from the trainings under benchmarks/, which are in a checkout of the repository and "
+            "not in an installed package; draw it in a checkout."
+        )
     if only in FULL_FIGURES and quality != "full":
-        raise ValueError(f"the figure {only!r} is drawn with quality='full' (--full) only.")
+        raise ValueError(f"the figure {only!r} is drawn in the full quality only; add quality='full'.")
     return (one_of(only, names, "only"),)
+
+
+def _has_results(name: str) -> bool:
+    """Whether the trainings are here that a figure is drawn from."""
+    return bool(import_module(f"signalprop.figures.{name}").RESULTS.exists())
 
 
 @contextmanager

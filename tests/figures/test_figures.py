@@ -1,13 +1,18 @@
+import importlib
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from signalprop import energy
-from signalprop.figures import activations, critical_lru, critical_rnn, gallery, recurrences
+from signalprop._provenance import provenance
+from signalprop.figures import activations, critical_lru, critical_rnn, gallery, law_errors, recurrences, training
 from signalprop.figures.critical_path import draw_means
-from signalprop.figures.reproduce import FIGURES, FULL_FIGURES, reproduce
+from signalprop.figures.drawn import same
+from signalprop.figures.names import FIGURES, FULL_FIGURES
+from signalprop.figures.reproduce import figures_of, reproduce
 from tests.gaussian import z_bound
 
 
@@ -31,6 +36,62 @@ def test_every_figure_comes_with_its_numbers_and_its_origin(written):
         assert about["parameters"]["seed"] == 3
         assert about["parameters"]["quality"] == "quick"
         assert {"git_revision", "signalprop", "libraries", "columns"} <= set(about)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_drawn_again_with_other_rounding_no_file_changes(name, written, tmp_path, monkeypatch):
+    """Another processor, BLAS or number of threads moves last digits; another revision draws the same picture."""
+    shutil.copytree(written[0], tmp_path, dirs_exist_ok=True)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    module = importlib.import_module(f"signalprop.figures.{name}")
+    numbers = pd.read_csv(tmp_path / f"{name}.csv")
+    noise = np.random.default_rng(0)
+    for column in numbers.columns:
+        if numbers[column].dtype.kind == "f":
+            numbers[column] *= 1.0 + 1e-13 * noise.standard_normal(len(numbers))
+            numbers[column] += 1e-15 * noise.standard_normal(len(numbers))
+    monkeypatch.setattr(module, "data", lambda **_: numbers)
+    monkeypatch.setattr("signalprop.figures.reproduce.provenance", lambda: {"git_revision": "another", "python": "4"})
+    facts = provenance() | {"git_revision": "another", "python": "4"}
+    monkeypatch.setattr("signalprop.figures.reproduce.provenance", lambda: facts)
+    reproduce(tmp_path, "quick", seed=3, only=name)
+    assert {path.name for path in tmp_path.iterdir() if path.read_bytes() != before[path.name]} == set()
+
+
+def test_drawn_again_with_other_numbers_all_files_change(written, tmp_path, monkeypatch):
+    shutil.copytree(written[0], tmp_path, dirs_exist_ok=True)
+    numbers = pd.read_csv(tmp_path / "law_errors.csv")
+    column = next(name for name in numbers.columns if numbers[name].dtype.kind == "f")
+    numbers[column] *= 1.01
+    monkeypatch.setattr(law_errors, "data", lambda **_: numbers)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    reproduce(tmp_path, "quick", seed=3, only="law_errors")
+    changed = {path.name for path in tmp_path.iterdir() if path.read_bytes() != before[path.name]}
+    assert {"law_errors.csv", "law_errors.png", "law_errors.svg"} <= changed
+    assert all(name.startswith("law_errors") for name in changed)
+
+
+def test_tables_that_differ_are_told_apart():
+    table = pd.DataFrame({"n": [1, 2], "value": [0.0, np.nan], "name": ["a", "b"]})
+    assert same(table, table.assign(value=[1e-12, np.nan]))
+    for other in (
+        table.assign(value=[1e-3, np.nan]),
+        table.assign(value=[0.0, 1.0]),
+        table.assign(name=["a", "c"]),
+        table.assign(n=[1, 3]),
+        table[["n", "value"]],
+        table[:1],
+    ):
+        assert not same(table, other)
+
+
+def test_figures_of_trainings_say_what_they_need(monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match=r"in the full quality only; add quality='full'"):
+        figures_of("default", "training")
+    monkeypatch.setattr(training, "RESULTS", tmp_path / "results.csv")
+    for quality in ("default", "full"):  # outside of a checkout neither answer leads to the other
+        with pytest.raises(ValueError, match="in a checkout of the repository"):
+            figures_of(quality, "training")
 
 
 def test_progress_runs_from_start_to_end_of_each_figure(written):
@@ -149,7 +210,7 @@ def test_one_figure_alone(tmp_path):
     }
     with pytest.raises(ValueError, match=r"only must be one of 'critical_rnn'.* got 'best'"):
         reproduce(tmp_path, "quick", only="best")
-    with pytest.raises(ValueError, match="'training' is drawn with quality='full'"):
+    with pytest.raises(ValueError, match="'training' is drawn in the full quality only"):
         reproduce(tmp_path, "quick", only="training")
 
 

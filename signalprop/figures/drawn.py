@@ -1,0 +1,88 @@
+"""The files of one figure; drawn again, they change only if their numbers or the drawing did.
+
+A sum in another order, or another processor, moves the last digits of a float. Numbers are written to nine digits, numbers that
+agree with the written ones to `WITHIN` stay as written, and the picture is drawn from the numbers as they stand in the file. The
+origin (versions, machine, revision) belongs to the other three files and is renewed with them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WITHIN = {"rtol": 1e-6, "atol": 1e-9}
+DIGITS = 9
+
+
+class Drawn:
+    """``NAME.csv``, ``.png``, ``.svg`` and ``.json`` in a directory; call `numbers`, `picture` and `origin` in this order."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._path = {ending: directory / f"{name}.{ending}" for ending in ("csv", "png", "svg", "json")}
+        self._changed = False
+
+    def numbers(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Write the numbers unless the file has them; returns them as they stand in the file."""
+        path = self._path["csv"]
+        text = frame.to_csv(index=False, float_format=f"%.{DIGITS}g")
+        found = _read(text)
+        if path.exists():
+            written = path.read_text(encoding="utf-8")
+            if same(_read(written), found):
+                return _read(written)
+        self._write("csv", text.encode())
+        return found
+
+    def picture(self, figure: Figure) -> None:
+        """Write the picture as PNG and SVG."""
+        for ending in ("png", "svg"):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=ending, metadata={"Date": None} if ending == "svg" else None)
+            self._write(ending, buffer.getvalue())
+
+    def origin(self, about: dict[str, Any], facts: dict[str, Any]) -> None:
+        """Write what the figure is and, if anything of it is new, where it comes from."""
+        path = self._path["json"]
+        plain = json.loads(json.dumps(about))
+        if not self._changed and path.exists():
+            known = json.loads(path.read_text(encoding="utf-8"))
+            if {name: value for name, value in known.items() if name not in facts} == plain:
+                return
+        self._write("json", (json.dumps({**plain, **facts}, indent=2) + "\n").encode())
+
+    def _write(self, ending: str, content: bytes) -> None:
+        self._changed |= write(self._path[ending], content)
+
+
+def write(path: Path, content: bytes) -> bool:
+    """Write a file unless it has this content; whether it was written."""
+    if path.exists() and path.read_bytes() == content:
+        return False
+    path.write_bytes(content)
+    return True
+
+
+def same(old: pd.DataFrame, new: pd.DataFrame) -> bool:
+    """Whether two tables have the same columns and rows, their floats within `WITHIN`."""
+    if list(old.columns) != list(new.columns) or len(old) != len(new):
+        return False
+    for name in old.columns:
+        a, b = old[name], new[name]
+        if a.dtype.kind in "fi" and b.dtype.kind in "fi":
+            if not np.allclose(a.to_numpy(float), b.to_numpy(float), equal_nan=True, **WITHIN):
+                return False
+        elif not a.equals(b):
+            return False
+    return True
+
+
+def _read(text: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(text))
