@@ -21,7 +21,7 @@ CHOICES: dict[str, dict[str, str]] = {
     "criterion": {name: name for name in ("quantile", "bounded", "minimax", "edge", "glorot")},
     "kind": {name: name for name in KINDS},
     "layer": {"rotrnn": "rotrnn", "lru": "lru", "dense": "gaussian"},
-    "task": {name: name for name in ("listops", "digits", "copy", "adding")} | {"listops_files": "listops"},
+    "task": {name: name for name in ("listops", "digits", "copy", "adding", "arrays")} | {"listops_files": "listops"},
 }
 
 
@@ -58,7 +58,9 @@ TOPICS: dict[str, Topic] = {
     "trace_moment": Topic("loop equations: Gaussian integration by parts", ("migdal1983",)),
     "scale": Topic("advice for a width and a horizon", options={"field": "real", "criterion": "advise"}),
     "advise": Topic(
-        "advice for a width and a horizon", ENSEMBLE, ("quantile", "edge", "glorot", "orthogonal", "rotrnn", "lru")
+        "advice for a width and a horizon",
+        ENSEMBLE,
+        ("quantile", "edge", "glorot", "orthogonal", "gates", "rotrnn", "lru"),
     ),
     "safe_scale": Topic("a scale for Gaussian weights", options={"field": "real", "criterion": "quantile"}),
     "sample": Topic("draws, and what their mean is worth", ENSEMBLE, (), DRAWN),
@@ -89,6 +91,7 @@ TOPICS: dict[str, Topic] = {
     "edge": Topic("spectral radius of W", (*EDGE, "ginibre1965")),
     "glorot": Topic("Glorot's scale", ("glorot2010",)),
     "orthogonal": Topic("orthogonal W, by Haar measure", ("saxe2014", "mezzadri2007")),
+    "gates": Topic("biases of LSTM and GRU for a memory", ("tallec2018",)),
     # Layers and tasks.
     "rotrnn": Topic("RotRNN", ("biegun2024",)),
     "lru": Topic("the diagonal LRU", ("orvieto2023",)),
@@ -99,11 +102,13 @@ TOPICS: dict[str, Topic] = {
     "listops": Topic("ListOps, in the lengths of the Long Range Arena", ("nangia2018", "tay2021")),
     "digits": Topic("handwritten digits of scikit-learn", ("pedregosa2011",)),
     "copy": Topic("copy memory", ("hochreiter1997", "arjovsky2016")),
+    "arrays": Topic("your own sequences"),
     "adding": Topic("the adding problem", ("hochreiter1997", "arjovsky2016")),
 }
 # Other names: of functions, layers, libraries.
 ALIASES: dict[str, str] = {
     "rnn_energy": "energy", "lru_energy": "energy", "energy_variance": "trace_moment", "second_moments": "trace_moment",
+    "moment": "trace_moment", "regime": "regimes", "chrono": "gates", "lstm": "gates", "gru": "gates",
     "trace_polynomial": "moments", "classify": "regimes", "wick": "cycle_counts", "loop_equations": "trace_moment",
     "arb": "precise", "depth_budget": "safe_scale", "width_needed": "safe_scale", "ginibre_": "safe_scale",
     "ginibre": "safe_scale", "init_recurrent_": "safe_scale", "run": "sample", "hill": "tail", "leaky_relu": "relu",
