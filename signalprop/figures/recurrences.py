@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 from signalprop import recurrences
 from signalprop._streams import child_seeds, stream
 from signalprop.recurrences import LinearRecurrence
-from signalprop.recurrences.operators import Array
+from signalprop.recurrences.dense_operators import Array
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"width": 64, "horizon": 1000, "samples": 100},

@@ -13,9 +13,10 @@ from signalprop.recurrences.averages import (
     state_space_average,
 )
 from signalprop.recurrences.dense_draws import gaussian, orthogonal
+from signalprop.recurrences.dense_operators import Dense, ScaledUnitary, Triangular
 from signalprop.recurrences.lru_layer import LRU, lru
 from signalprop.recurrences.lti import LinearRecurrence
-from signalprop.recurrences.operators import Dense, Diagonal, Rotations
+from signalprop.recurrences.operators import Diagonal, Rotations
 from signalprop.recurrences.power_sums import poisson_kernel, poisson_mean
 from signalprop.recurrences.rotrnn_layer import RotRNN, rotrnn
 from signalprop.recurrences.sampled import SampledEnergies
@@ -30,6 +31,8 @@ __all__ = [
     "RotRNN",
     "Rotations",
     "SampledEnergies",
+    "ScaledUnitary",
+    "Triangular",
     "drawn_average",
     "gaussian",
     "hippo_legs",

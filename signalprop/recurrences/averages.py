@@ -11,13 +11,11 @@ import numpy as np
 from signalprop._checks import whole_number
 from signalprop._streams import child_seeds
 from signalprop.fields import one_of
-from signalprop.recurrences.lru_layer import squared_radii
-from signalprop.recurrences.lti import MAX_HORIZON, LinearRecurrence, checked_correlation
-from signalprop.recurrences.power_sums import Floats, checked_phase, geometric_sum
-from signalprop.recurrences.rotrnn_layer import GAMMA_RANGE, gamma_rates
-from signalprop.recurrences.state_space import DT_RANGE, hippo_normal_modes, log_range, s4, s4d_lin
-
-STATE_SPACES = ("s4", "s4d_lin", "s5")
+from signalprop.recurrences import laws
+from signalprop.recurrences.arguments import flag, horizon_of, pair_of, real_number, seed_of, shown
+from signalprop.recurrences.lti import LinearRecurrence
+from signalprop.recurrences.power_sums import Floats, geometric_sum
+from signalprop.recurrences.state_space import hippo_normal_modes, s4, s4d_lin
 
 
 class Average(NamedTuple):
@@ -27,7 +25,9 @@ class Average(NamedTuple):
     error: Floats
 
 
-def lru_average(horizon: int, *, r_min: float = 0.0, r_max: float = 1.0, normalized: bool = True) -> Average:
+def lru_average(
+    horizon: int, *, r_min: float = laws.MODULI[0], r_max: float = laws.MODULI[1], normalized: bool = True
+) -> Average:
     r"""Mean energy of one unit of the diagonal LRU over its ring, white inputs of unit energy ((B R B*)_ii = 1).
 
     With s = \|lambda\|^2 uniform in [a, b] = [r_min^2, r_max^2] and E s^k = (b^{k+1} - a^{k+1})/((k+1)(b-a)):
@@ -46,14 +46,14 @@ def lru_average(horizon: int, *, r_min: float = 0.0, r_max: float = 1.0, normali
     >>> lru_average(2, normalized=False).energy                  # 0, 1, 1 + 1/2
     array([0. , 1. , 1.5])
     """
-    low, high = squared_radii(r_min, r_max)
-    powers = np.arange(1.0, whole_number(horizon, "horizon", 0, MAX_HORIZON) + 2.0)  # k + 1
-    if low == high:
-        moments = high ** (powers - 1.0)
-    else:
-        shrink = math.log(low / high) if low else -math.inf
-        moments = high**powers * -np.expm1(powers * shrink) / (powers * (high - low))
-    energy = 1.0 - moments if normalized else np.concatenate([[0.0], np.cumsum(moments[:-1])])
+    low, high = laws.checked_moduli(r_min, r_max)
+    powers = np.arange(1.0, horizon_of(horizon) + 2.0)  # k + 1
+    moments = high ** (2.0 * (powers - 1.0))
+    if low < high:
+        share = (high - low) * (high + low) / high**2  # (b - a)/b
+        shrink = math.log1p(-share) if share < 1.0 else -math.inf
+        moments *= -np.expm1(powers * shrink) / (powers * share)
+    energy = 1.0 - moments if flag(normalized, "normalized") else np.concatenate([[0.0], np.cumsum(moments[:-1])])
     return Average(energy, np.zeros_like(energy))
 
 
@@ -74,20 +74,19 @@ def lru_average_limit(r_min: float, r_max: float) -> float:
     >>> round(lru_average_limit(0.9, 0.999), 4)
     24.2253
     """
-    low, high = squared_radii(r_min, r_max)
-    if r_max == 1.0:
+    low, high = laws.checked_moduli(r_min, r_max)
+    if high == 1.0:
         raise ValueError("r_max must be below 1 here: at 1 the mean energy without the normalizer grows like log t.")
-    if low == high:
-        return 1.0 / ((1.0 - r_max) * (1.0 + r_max))
-    return math.log1p((high - low) / ((1.0 - r_max) * (1.0 + r_max))) / (high - low)
+    lost, width = (1.0 - high) * (1.0 + high), (high - low) * (high + low)
+    return math.log1p(width / lost) / width if width else 1.0 / lost
 
 
 def rotrnn_average(
     horizon: int,
     *,
     gamma: float | None = None,
-    gamma_range: tuple[float, float] = GAMMA_RANGE,
-    max_phase: float = 2.0 * math.pi,
+    gamma_range: tuple[float, float] = laws.GAMMAS,
+    max_phase: float = laws.MAX_PHASE,
     correlation: float = 0.0,
 ) -> Average:
     r"""Mean energy of one RotRNN head of even size from zero start, over angles in (0, max_phase) and the law of gamma.
@@ -112,19 +111,19 @@ def rotrnn_average(
     >>> rotrnn_average(3, gamma=0.9).energy.round(12)
     array([0.      , 0.19    , 0.3439  , 0.468559])
     """
-    steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-    phase, rho = checked_phase(max_phase), checked_correlation(correlation)
+    steps = horizon_of(horizon)
+    phase, rho = laws.checked_phase(max_phase), laws.checked_correlation(correlation)
     if gamma is not None:
-        if not 0.0 < gamma < 1.0:
-            raise ValueError(f"gamma must lie strictly between 0 and 1, got {gamma}.")
+        if not 0.0 < real_number(gamma, "gamma") < 1.0:
+            raise ValueError(f"gamma must lie strictly between 0 and 1, got {shown(gamma)}.")
         energy = _rotating_head(steps, math.log(gamma), phase, rho)
         return Average(energy, np.zeros_like(energy))
-    low, high = gamma_rates(gamma_range)
+    low, high = laws.gamma_rates(*laws.checked_gammas(*pair_of(gamma_range, "gamma_range")))
     return _quadrature(lambda g: _rotating_head(steps, -math.exp(g), phase, rho), low, high, 64)
 
 
 def state_space_average(
-    kind: str, state_size: int, horizon: int, *, dt_range: tuple[float, float] = DT_RANGE, nodes: int = 64
+    kind: str, state_size: int, horizon: int, *, dt_range: tuple[float, float] = laws.TIME_STEPS, nodes: int = 64
 ) -> Average:
     r"""Mean energy over time steps log-uniform in `dt_range`, white unit inputs; for s5 also over B, per input.
 
@@ -142,24 +141,8 @@ def state_space_average(
     >>> bool((mean.error <= 1e-6 * mean.energy).all())
     True
     """
-    one_of(kind, STATE_SPACES, "kind")
-    steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-    low, high = log_range(dt_range)
-    if kind == "s5":
-        values, _ = hippo_normal_modes(state_size)
-        times = np.arange(steps + 1)[:, None]
-
-        def path(log_dt: float) -> Floats:
-            dt = math.exp(log_dt)
-            held = abs(np.expm1(dt * values) / values) ** 2 / state_size
-            return np.asarray(geometric_sum(-0.5 * dt, times)[:, 0] * held.sum())
-
-    else:
-        draw = s4 if kind == "s4" else s4d_lin
-
-        def path(log_dt: float) -> Floats:
-            return draw(state_size, dt=math.exp(log_dt)).energy(steps)
-
+    path = _PATHS[one_of(kind, STATE_SPACES, "kind")](state_size, horizon_of(horizon))
+    low, high = laws.checked_time_steps(dt_range)
     return _quadrature(path, low, high, whole_number(nodes, "nodes", 2, 4096))
 
 
@@ -173,10 +156,34 @@ def drawn_average(draw: Callable[[int], LinearRecurrence], horizon: int, *, draw
     >>> mean.energy.shape, mean.error.shape
     ((11,), (11,))
     """
-    count, root = whole_number(draws, "draws", 2), whole_number(seed, "seed", 0)
+    count, root = whole_number(draws, "draws", 2, 10**7), seed_of(seed)
     seeds = child_seeds(root, "drawn average", count=count)
     paths = np.array([draw(one).energy(horizon) for one in seeds])
     return Average(paths.mean(axis=0), paths.std(axis=0, ddof=1) / math.sqrt(count))
+
+
+def _s4_path(state_size: int, steps: int) -> Callable[[float], Floats]:
+    return lambda log_dt: s4(state_size, dt=math.exp(log_dt)).energy(steps)
+
+
+def _s4d_lin_path(state_size: int, steps: int) -> Callable[[float], Floats]:
+    return lambda log_dt: s4d_lin(state_size, dt=math.exp(log_dt)).energy(steps)
+
+
+def _s5_path(state_size: int, steps: int) -> Callable[[float], Floats]:
+    values, _ = hippo_normal_modes(state_size)
+    times = np.arange(steps + 1)[:, None]
+
+    def path(log_dt: float) -> Floats:
+        dt = math.exp(log_dt)
+        held = abs(np.expm1(dt * values) / values) ** 2 / state_size
+        return np.asarray(geometric_sum(-0.5 * dt, times)[:, 0] * held.sum())
+
+    return path
+
+
+_PATHS = {"s4": _s4_path, "s4d_lin": _s4d_lin_path, "s5": _s5_path}  # energy path at a time step e^x
+STATE_SPACES = tuple(_PATHS)
 
 
 def _rotating_head(steps: int, log_gamma: float, phase: float, rho: float) -> Floats:

@@ -7,14 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from signalprop.recurrences.operators import Array, Dense, Diagonal, Rotations
+from signalprop.recurrences.arguments import check_work
+from signalprop.recurrences.dense_operators import Array, Dense, ScaledUnitary
+from signalprop.recurrences.operators import Operator
 from signalprop.recurrences.power_sums import BLOCK, Floats
 
 
-def decay(A: Dense | Diagonal | Rotations, start: Array, steps: int) -> Floats:
+def decay(A: Operator, start: Array, steps: int) -> Floats:
     """Energy of the columns of `start` under powers of A (dense), or of mode weights under those of the moduli."""
     path: Floats
-    if isinstance(A, Dense):
+    largest = float(np.abs(start).max())
+    if largest == 0.0:
+        raise ValueError("the starting vectors are all zero, so their share that is left has no meaning.")
+    start = start / largest  # squares of huge or tiny entries would leave float64
+    if isinstance(A, ScaledUnitary):
+        with np.errstate(over="ignore"):
+            path = np.exp(2.0 * A.log_gamma * np.arange(steps + 1))
+    elif isinstance(A, Dense):
+        check_work(float(steps) * A.size**2 * start.shape[1], f"a path of {steps} steps")
         path = np.empty(steps + 1)
         state = start
         with np.errstate(over="ignore", invalid="ignore"):
@@ -26,8 +36,6 @@ def decay(A: Dense | Diagonal | Rotations, start: Array, steps: int) -> Floats:
         blocks = [np.arange(low, min(low + size, steps + 1))[:, None] for low in range(0, steps + 1, size)]
         with np.errstate(over="ignore"):
             path = np.concatenate([np.exp(k * rate) @ start for k in blocks])
-    if path[0] == 0.0:
-        raise ValueError("the starting vectors are all zero, so their share that is left has no meaning.")
     if not np.isfinite(path).all():
         raise OverflowError(
             f"the energy leaves float64 at step {np.flatnonzero(~np.isfinite(path))[0]}; shorten the horizon."

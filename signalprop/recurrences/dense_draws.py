@@ -10,6 +10,8 @@ import numpy as np
 from signalprop._checks import positive_float, whole_number
 from signalprop._streams import stream
 from signalprop.fields import Field, as_field
+from signalprop.recurrences.arguments import real_number, seed_of
+from signalprop.recurrences.dense_operators import Dense, ScaledUnitary
 from signalprop.recurrences.lti import LinearRecurrence
 
 MAX_WIDTH = 10_000
@@ -45,17 +47,18 @@ def gaussian(n: int, field: str = "real", *, scale: float = 1.0, seed: int = 0) 
         raise ValueError(
             "quaternion weights are not drawn here; use field='real' or 'complex', or signalprop.lru_energy."
         )
-    rng = stream(whole_number(seed, "seed", 0), "gaussian W", width, kind.value)
+    rng = stream(seed_of(seed), "gaussian W", width, kind.value)
     W: Any = rng.standard_normal((width, width))
     if kind is Field.COMPLEX:
         W = (W + 1j * rng.standard_normal((width, width))) / math.sqrt(2.0)
-    return LinearRecurrence(factor * W, np.eye(width) / math.sqrt(width))
+    return LinearRecurrence(Dense(factor * W), np.eye(width) / math.sqrt(width))
 
 
 def orthogonal(n: int, *, gamma: float = 1.0, seed: int = 0) -> LinearRecurrence:
     r"""A multiple gamma of a Haar orthogonal W, with an isotropic input of unit energy at each step, B = I/sqrt(n).
 
-    Its energy is ``sum_{k<t} gamma^{2k}`` in every draw: t at gamma = 1, with nothing forgotten and no limit. Status P.
+    Its energy is ``sum_{k<t} gamma^{2k}`` in every draw: t at gamma = 1, with nothing forgotten and no limit. The recurrence
+    knows that its matrix is a multiple of an orthogonal one, so no rounded eigenvalue has a say. Status P.
 
     Raises
     ------
@@ -68,9 +71,11 @@ def orthogonal(n: int, *, gamma: float = 1.0, seed: int = 0) -> LinearRecurrence
     array([0., 1., 2., 3.])
     """
     width = whole_number(n, "n", 1, MAX_WIDTH)
-    if not 0.0 < gamma <= 1.0:
+    modulus = real_number(gamma, "gamma")
+    if not 0.0 < modulus <= 1.0:
         raise ValueError(f"gamma must lie in (0, 1], got {gamma}.")
-    rng = stream(whole_number(seed, "seed", 0), "orthogonal W", width)
+    rng = stream(seed_of(seed), "orthogonal W", width)
     Q, R = np.linalg.qr(rng.standard_normal((width, width)))
     # The signs of the diagonal of R make the law that of Haar.
-    return LinearRecurrence(gamma * Q * np.sign(np.diag(R)), np.eye(width) / math.sqrt(width))
+    unitary = Q * np.where(np.diag(R) < 0.0, -1.0, 1.0)
+    return LinearRecurrence(ScaledUnitary(unitary, math.log(modulus)), np.eye(width) / math.sqrt(width))

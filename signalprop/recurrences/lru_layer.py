@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from signalprop._checks import whole_number
 from signalprop._streams import stream
+from signalprop.recurrences import laws
+from signalprop.recurrences.arguments import check_numbers, finite_array, flag, real_array, seed_of
 from signalprop.recurrences.lti import LinearRecurrence
-from signalprop.recurrences.operators import Diagonal, finite_array
-from signalprop.recurrences.power_sums import LOG_ZERO, checked_phase
+from signalprop.recurrences.operators import Diagonal
 
 if TYPE_CHECKING:
     from signalprop.recurrences.rotrnn_layer import RotRNN
@@ -64,24 +65,22 @@ class LRU(LinearRecurrence):
         first_step: bool = False,
         heads: int = 1,
     ) -> None:
-        decay = np.maximum(finite_array(log_modulus, "log_modulus", 1), LOG_ZERO)
-        turn = finite_array(phase, "phase", 1)
-        if turn.shape != decay.shape:
-            raise ValueError(f"phase must have one angle for each of the {decay.size} units, got shape {turn.shape}.")
+        diagonal = Diagonal(real_array(log_modulus, "log_modulus", 1), real_array(phase, "phase", 1))
+        decay = diagonal.log_modulus
         if not (decay < 0.0).all():
             raise ValueError(f"log_modulus must be below 0 (|lambda| < 1), got {decay.max()}.")
         lost = np.sqrt(-np.expm1(2.0 * decay))
-        self.normalizer = lost if normalizer is None else finite_array(normalizer, "normalizer", 1)
+        self.normalizer = lost if normalizer is None else real_array(normalizer, "normalizer", 1)
         if self.normalizer.shape != decay.shape:
-            raise ValueError(f"normalizer must have one factor a unit, {decay.shape}, got {self.normalizer.shape}.")
-        self.first_step = first_step
+            raise ValueError(f"normalizer must have one factor per unit, {decay.shape}, got {self.normalizer.shape}.")
+        self.first_step = flag(first_step, "first_step")
         rows = finite_array(B, "B", 2)
         if len(rows) != decay.size:
             raise ValueError(f"B must have one row for each of the {decay.size} units, got shape {rows.shape}.")
-        entry = self.normalizer[:, None] * rows
-        super().__init__(
-            Diagonal(decay, turn), entry, C, first=entry / lost[:, None] if first_step else None, heads=heads
-        )
+        with np.errstate(over="ignore"):
+            entry = self.normalizer[:, None] * rows
+            first = entry / lost[:, None] if self.first_step else None
+        super().__init__(diagonal, entry, C, first=first, heads=heads)
 
     @property
     def diagonal(self) -> Diagonal:
@@ -137,9 +136,9 @@ def lru(
     state_size: int,
     input_size: int,
     *,
-    r_min: float = 0.0,
-    r_max: float = 1.0,
-    max_phase: float = 2.0 * math.pi,
+    r_min: float = laws.MODULI[0],
+    r_max: float = laws.MODULI[1],
+    max_phase: float = laws.MAX_PHASE,
     normalized: bool = True,
     first_step: bool = False,
     output_size: int | None = None,
@@ -148,7 +147,8 @@ def lru(
     r"""Draw the diagonal layer of Orvieto et al. from its initial law.
 
     :math:`|\lambda|^2` is uniform in [r_min^2, r_max^2] (a ring of the disc, uniform in area), the phase in
-    (0, max_phase); B has proper complex Gaussian entries, E|b|^2 = 1/d, C likewise with 1/N.
+    (0, max_phase); B has proper complex Gaussian entries, E|b|^2 = 1/d, C likewise with 2/N. The law and its source are in
+    `signalprop.recurrences.laws`, which `signalprop.nn.LRU` reads too.
 
     Parameters
     ----------
@@ -175,37 +175,25 @@ def lru(
     True
     """
     units, inputs = whole_number(state_size, "state_size", 1, 10**6), whole_number(input_size, "input_size", 1, 10**6)
-    low, high = squared_radii(r_min, r_max)
-    phase = checked_phase(max_phase)
-    rng = stream(whole_number(seed, "seed", 0), "lru", units, inputs)
-    # U = 0 would be a modulus of zero where r_min = 0.
-    share = rng.random(units)
-    square = np.where(share > 0.0, low + share * (high - low), low + 2.0**-54 * (high - low))
+    check_numbers(2 * units * inputs, "B")
+    low, high = laws.checked_moduli(r_min, r_max)
+    phase = laws.checked_phase(max_phase)
+    rng = stream(seed_of(seed), "lru", units, inputs)
+    share = np.clip(rng.random(units), 2.0**-54, 1.0 - 2.0**-53)  # 0 and 1 would be moduli of zero and one
     phases = rng.uniform(0.0, phase, units)
-    rows = _complex_normal(rng, (units, inputs)) / math.sqrt(inputs)
+    rows = _complex_normal(rng, (units, inputs), laws.lru_input_std(inputs))
     readout = None
     if output_size is not None:
-        readout = _complex_normal(rng, (whole_number(output_size, "output_size", 1), units)) / math.sqrt(units)
-    ones = None if normalized else np.ones(units)
-    return LRU(0.5 * np.log(square), phases, rows, readout, normalizer=ones, first_step=first_step)
+        outputs = whole_number(output_size, "output_size", 1, 10**6)
+        check_numbers(2 * units * outputs, "C")
+        readout = _complex_normal(rng, (outputs, units), laws.lru_readout_std(units))
+    ones = None if flag(normalized, "normalized") else np.ones(units)
+    moduli = laws.ring_log_moduli(share, low, high, np)
+    return LRU(moduli, phases, rows, readout, normalizer=ones, first_step=first_step)
 
 
-def squared_radii(r_min: float, r_max: float) -> tuple[float, float]:
-    """Squares of the two radii of the ring.
-
-    Raises
-    ------
-    ValueError
-        Not 0 <= r_min <= r_max <= 1, or r_max = 0.
-    """
-    if not (0.0 <= r_min <= r_max <= 1.0 and r_max > 0.0):
-        raise ValueError(f"radii must satisfy 0 <= r_min <= r_max <= 1, got r_min={r_min} and r_max={r_max}.")
-    if r_min == 1.0:
-        raise ValueError("r_min must be below 1: at 1 every unit keeps its energy for ever and the normalizer is zero.")
-    return float(r_min) ** 2, float(r_max) ** 2
-
-
-def _complex_normal(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.complex128]:
-    parts: NDArray[np.float64] = rng.standard_normal((2, *shape))
-    entries: NDArray[np.complex128] = (parts[0] + 1j * parts[1]) / math.sqrt(2.0)
+def _complex_normal(rng: np.random.Generator, shape: tuple[int, int], std: float) -> NDArray[np.complex128]:
+    """Entries whose real and imaginary parts have standard deviation `std`."""
+    parts: NDArray[np.float64] = std * rng.standard_normal((2, *shape))
+    entries: NDArray[np.complex128] = parts[0] + 1j * parts[1]
     return entries

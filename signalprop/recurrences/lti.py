@@ -14,19 +14,16 @@ from numpy.typing import ArrayLike
 
 from signalprop._checks import whole_number
 from signalprop._streams import stream
+from signalprop.recurrences.arguments import check_numbers, finite_array, horizon_of, real_array, seed_of
 from signalprop.recurrences.decay import decay, one_thread_if_small
-from signalprop.recurrences.operators import Array, Dense, Diagonal, Rotations, as_operator, finite_array
-from signalprop.recurrences.power_sums import (
-    BLOCK,
-    Floats,
-    energy_increments,
-    geometric_sum,
-    lagged_power,
-    poisson_kernel,
-)
+from signalprop.recurrences.dense_operators import Array, Dense, ScaledUnitary, is_diagonal
+from signalprop.recurrences.laws import checked_correlation
+from signalprop.recurrences.operators import Diagonal, Operator, Rotations, as_operator
+from signalprop.recurrences.paths import energy_path
+from signalprop.recurrences.power_sums import Floats, poisson_kernel
 from signalprop.recurrences.sampled import SampledEnergies
-
-MAX_HORIZON = 10**7
+from signalprop.recurrences.spectral_radius import UNIT
+from signalprop.recurrences.stationary import stationary_by_head
 
 
 class LinearRecurrence:
@@ -35,7 +32,8 @@ class LinearRecurrence:
     Parameters
     ----------
     A
-        (N, N) matrix, (N,) diagonal, or an operator of `signalprop.recurrences.operators` (scaled rotations).
+        (N, N) matrix, (N,) diagonal, or an operator that knows more about itself than its entries say: `Diagonal`,
+        `Rotations`, `Triangular`, `ScaledUnitary`. A matrix with a side of exact zeros is taken as triangular.
     B
         (N, d) input matrix.
     C
@@ -67,7 +65,7 @@ class LinearRecurrence:
     def __init__(
         self, A: Any, B: ArrayLike, C: ArrayLike | None = None, *, first: ArrayLike | None = None, heads: int = 1
     ) -> None:
-        self.A = as_operator(A)
+        self.A: Operator = as_operator(A)
         self.B = finite_array(B, "B", 2)
         self.C = None if C is None else finite_array(C, "C", 2)
         self.first = None if first is None else finite_array(first, "first", 2)
@@ -115,36 +113,34 @@ class LinearRecurrence:
         OverflowError
             The energy leaves float64.
         """
-        return np.asarray(
-            self.energy_by_head(horizon, covariance=covariance, correlation=correlation).sum(axis=1), np.float64
-        )
+        by_head = self.energy_by_head(horizon, covariance=covariance, correlation=correlation)
+        with np.errstate(over="ignore"):
+            path = np.asarray(by_head.sum(axis=1))
+        self._require_finite(path[:, None])
+        return path
 
     def energy_by_head(self, horizon: int, *, covariance: ArrayLike | None = None, correlation: float = 0.0) -> Floats:
         """`energy` of each head, shape (horizon + 1, heads)."""
-        steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
+        steps = horizon_of(horizon)
         rho = checked_correlation(correlation)
         root = self._root(covariance)
         with np.errstate(over="ignore", invalid="ignore"), one_thread_if_small(self.state_size):
-            dense = isinstance(self.A, Dense)
-            path = self._dense_path(steps, rho, root) if dense else self._modal_path(steps, rho, root)
-        bad = np.flatnonzero(~np.isfinite(path).all(axis=1))
-        if bad.size:
-            raise OverflowError(
-                f"the energy leaves float64 at step {bad[0]}: A has spectral radius {self.A.spectral_radius():.6g}; "
-                "shorten the horizon or scale A."
-            )
+            first = None if self.first is None else self.first @ root
+            path = energy_path(self.A, self.B @ root, first, self.heads, steps, rho)
+        self._require_finite(path)
         return path
 
     def stationary_energy(self, *, covariance: ArrayLike | None = None, correlation: float = 0.0) -> float:
         r"""Limit of ``E||x_t||^2``: the trace of the solution of the Lyapunov equation ``P = A P A* + B R B*``.
 
         Diagonal and rotations: ``sum_i (B R B*)_ii / (1 - |lambda_i|^2)``, for AR(1) inputs times the Poisson kernel at
-        ``rho lambda_i``. Dense: `scipy.linalg.solve_discrete_lyapunov`, N^3.
+        ``rho lambda_i``. A multiple gamma of a unitary A: ``tr(B R B*)/(1 - gamma^2)``. Other matrices: doubling, N^3 each.
 
         Raises
         ------
         ValueError
-            The spectral radius of A is not below one, so that there is no limit.
+            The spectral radius of A is not below one, so that there is no limit; float64 cannot decide whether it is, or
+            cannot hold six digits of the value.
         """
         return float(self.stationary_by_head(covariance=covariance, correlation=correlation).sum())
 
@@ -152,33 +148,28 @@ class LinearRecurrence:
         """`stationary_energy` of each head, shape (heads,)."""
         rho = checked_correlation(correlation)
         root = self._root(covariance)
-        if not self._stable():
-            raise ValueError(
-                f"a stationary value needs a spectral radius below 1, got {self.A.spectral_radius():.12g}: "
-                "the energy does not settle; ask for energy(horizon) instead."
-            )
-        if isinstance(self.A, Dense):
-            from scipy.linalg import solve_discrete_lyapunov
-
-            matrix, source = self.A.matrix, self.B @ root
-            forcing = source @ source.conj().T
-            if rho:
-                lagged = np.linalg.solve(np.eye(len(matrix)) - rho * matrix, source) @ source.conj().T
-                cross = rho * (matrix @ lagged)
-                forcing = forcing + cross + cross.conj().T
-            diagonal = np.real(np.diag(solve_discrete_lyapunov(matrix, forcing)))
-            return np.asarray(diagonal.reshape(self.heads, -1).sum(axis=1))
-        modes = self.A.modes
-        power = np.sum(np.abs(self.A.to_modes(self.B @ root)) ** 2, axis=1)
-        power = power * poisson_kernel(rho * np.exp(modes.log_modulus), modes.phase)
-        return np.asarray((power / -np.expm1(2.0 * modes.log_modulus)).reshape(self.heads, -1).sum(axis=1))
+        self._require_limit()
+        with np.errstate(over="ignore", invalid="ignore"), one_thread_if_small(self.state_size):
+            source = self.B @ root
+            A = self.A
+            if isinstance(A, Dense) and is_diagonal(A.matrix):
+                A = Diagonal.from_values(np.diag(A.matrix))
+            if isinstance(A, Dense):
+                limit = self._stored_limit(A, source, rho)
+            else:
+                modes = A.modes
+                power = np.sum(np.abs(A.to_modes(source)) ** 2, axis=1)
+                power = power * poisson_kernel(rho * np.exp(modes.log_modulus), modes.phase)
+                limit = (power / -np.expm1(2.0 * modes.log_modulus)).reshape(self.heads, -1).sum(axis=1)
+        self._require_finite(limit[None])
+        return np.asarray(limit)
 
     def forward_energy(self, horizon: int, source: ArrayLike | None = None) -> Floats:
         r"""``E||A^k M v||^2 / E||M v||^2`` for k = 0 .. horizon and isotropic v: what is left of a state after k steps.
 
         `source` is M, (N, m): B for what is left of an input, the identity (None) for an isotropic state.
         """
-        return decay(self.A, self._weights(source, "source"), whole_number(horizon, "horizon", 0, MAX_HORIZON))
+        return decay(self.A, self._weights(source, "source"), horizon_of(horizon))
 
     def gradient_energy(self, horizon: int, readout: ArrayLike | None = None) -> Floats:
         r"""``E||(A*)^k C* v||^2 / E||C* v||^2`` for k = 0 .. horizon: what is left of a gradient k steps back.
@@ -187,8 +178,7 @@ class LinearRecurrence:
         same Frobenius norm at every power.
         """
         matrix = None if readout is None else np.conj(np.swapaxes(finite_array(readout, "readout", 2), 0, 1))
-        steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        return decay(self.A.adjoint(), self._weights(matrix, "the transposed readout"), steps)
+        return decay(self.A.adjoint(), self._weights(matrix, "the transposed readout"), horizon_of(horizon))
 
     def energy_variance(self, horizon: int, *, covariance: ArrayLike | None = None, correlation: float = 0.0) -> Floats:
         r"""Exact variance of ``||x_t||^2`` over Gaussian inputs, t = 0 .. horizon.
@@ -199,29 +189,39 @@ class LinearRecurrence:
         (2 tr P_t^2 for a real state), both carried along by their own recursion: O(N^2) a step for a diagonal A and for
         rotations, O(N^3) for a dense one. The traces of P_t give `energy` by a route that shares nothing with it.
         """
-        steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        with one_thread_if_small(self.state_size):
+        steps = horizon_of(horizon)
+        with np.errstate(over="ignore", invalid="ignore"), one_thread_if_small(self.state_size):
             pairs = self._covariances(steps, covariance, correlation)
-            return np.array([(abs(P) ** 2).sum() + (abs(K) ** 2).sum() for P, K in pairs])
+            path = np.array([(abs(P) ** 2).sum() + (abs(K) ** 2).sum() for P, K in pairs])
+        self._require_finite(path[:, None], "the variance of the energy")
+        return path
 
     def covariance_path(self, horizon: int, *, covariance: ArrayLike | None = None, correlation: float = 0.0) -> Floats:
         """``E||x_t||^2`` as the trace of the recursion of covariances, the definition that `energy` is tested against."""
-        steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        with one_thread_if_small(self.state_size):
-            return np.array([np.trace(P).real for P, _ in self._covariances(steps, covariance, correlation)])
+        steps = horizon_of(horizon)
+        with np.errstate(over="ignore", invalid="ignore"), one_thread_if_small(self.state_size):
+            path = np.array([np.trace(P).real for P, _ in self._covariances(steps, covariance, correlation)])
+        self._require_finite(path[:, None])
+        return path
 
     def run(self, inputs: ArrayLike) -> Array:
         """States x_1 .. x_T for given inputs u_1 .. u_T, shape (T, d) or (batch, T, d); the same with N in place of d."""
-        given = np.asarray(inputs)
-        driven = finite_array(given, "inputs", 3) if given.ndim == 3 else finite_array(given, "inputs", 2)[None]
-        if driven.shape[-1] != self.input_size:
-            raise ValueError(f"inputs must end in the {self.input_size} columns of B, got shape {given.shape}.")
+        given = real_array(inputs, "inputs", None)
+        if given.ndim not in (2, 3) or given.shape[-1] != self.input_size:
+            raise ValueError(
+                f"inputs must have shape (T, {self.input_size}) or (batch, T, {self.input_size}), one column of B each, "
+                f"got shape {given.shape}."
+            )
+        driven = given if given.ndim == 3 else given[None]
+        check_numbers(driven.shape[0] * driven.shape[1] * self.state_size, "the states")
         state = np.zeros((self.state_size, len(driven)))
         states = []
-        for step in range(driven.shape[1]):
-            state = self._step(state, driven[:, step].T, step)
-            states.append(state.T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for step in range(driven.shape[1]):
+                state = self._step(state, driven[:, step].T, step)
+                states.append(state.T)
         out = np.stack(states, axis=1)
+        self._require_finite(np.abs(out).max(axis=(0, 2))[:, None], "the state", first_step=1)
         return out if given.ndim == 3 else out[0]
 
     def outputs(self, inputs: ArrayLike) -> Floats:
@@ -249,10 +249,12 @@ class LinearRecurrence:
 
         The z-scores of the answer compare its means with `energy` by the exact variance of the mean.
         """
-        steps = whole_number(horizon, "horizon", 0, MAX_HORIZON)
-        count = whole_number(samples, "samples", 2)
+        steps, count = horizon_of(horizon), whole_number(samples, "samples", 2)
+        check_numbers(count * (steps + 1) * self.heads, "the energies of all samples")
+        check_numbers(count * max(self.state_size, self.input_size), "the states of all samples")
         rho, root = checked_correlation(correlation), self._root(covariance)
-        rng = stream(whole_number(seed, "seed", 0), "inputs", self.input_size)
+        exact = self.energy_by_head(steps, covariance=covariance, correlation=rho)
+        rng = stream(seed_of(seed), "inputs", self.input_size)
         energies = np.zeros((count, steps + 1, self.heads))
         state = np.zeros((self.state_size, count))
         noise = np.zeros((self.input_size, count))
@@ -262,9 +264,8 @@ class LinearRecurrence:
                 noise = fresh if step == 0 or rho == 0.0 else rho * noise + math.sqrt((1.0 - rho) * (1.0 + rho)) * fresh
                 state = self._step(state, noise if covariance is None else root @ noise, step)
                 energies[:, step + 1] = np.sum(np.abs(state.reshape(self.heads, -1, count)) ** 2, axis=1).T
-        given: dict[str, Any] = {"covariance": covariance, "correlation": rho}
         return SampledEnergies(
-            energies, self.energy_by_head(steps, **given), lambda: self.energy_variance(steps, **given)
+            energies, exact, lambda: self.energy_variance(steps, covariance=covariance, correlation=rho)
         )
 
     def _step(self, state: Array, inputs: Array, step: int) -> Array:
@@ -272,81 +273,66 @@ class LinearRecurrence:
         new: Array = self.A.apply(state) + entry @ inputs
         return new
 
-    def _stable(self) -> bool:
-        if isinstance(self.A, Dense):
-            return self.A.spectral_radius() < 1.0
-        return bool(self.A.modes.log_modulus.max() < 0.0)
+    def _require_limit(self) -> None:
+        """Raise unless the spectral radius is certainly below one, so that the energy settles."""
+        radius = self.A.radius(only_side_of_one=True)
+        below = radius.below_one
+        if below:
+            return
+        if below is None:
+            raise ValueError(
+                f"a stationary value needs a spectral radius below 1, and float64 cannot decide whether that of A is: it lies "
+                f"in {radius}; if A is orthogonal or triangular by construction, give it as ScaledUnitary or "
+                "Triangular; otherwise scale it, or ask for energy(horizon)."
+            )
+        raise ValueError(
+            f"a stationary value needs a spectral radius below 1, got {radius}: the energy does not settle; "
+            "ask for energy(horizon) instead."
+        )
+
+    def _require_finite(self, path: Floats, what: str = "the energy", first_step: int = 0) -> None:
+        """Raise where a path, (steps, parts), leaves float64."""
+        bad = np.flatnonzero(~np.isfinite(path).all(axis=1))
+        if bad.size:
+            raise OverflowError(
+                f"{what} leaves float64 at step {bad[0] + first_step}: A has spectral radius {self.A.radius()}; shorten the "
+                "horizon, or scale A, B or the covariance down."
+            )
+
+    def _stored_limit(self, A: Dense, source: Array, rho: float) -> Floats:
+        """`stationary_by_head` for a matrix; AR(1) inputs add ``sum_d rho^d A^d F`` and its adjoint to the forcing F."""
+        matrix = A.matrix
+        forcing, off = source @ source.conj().T, 0.0
+        if rho:
+            solved = np.eye(len(matrix)) - rho * matrix
+            cross = rho * (matrix @ np.linalg.solve(solved, forcing))
+            forcing = forcing + cross + cross.conj().T
+            off = 4.0 * UNIT * math.sqrt(len(matrix)) * float(np.linalg.cond(solved) * np.linalg.norm(cross))
+        if isinstance(A, ScaledUnitary) and self.heads == 1:
+            return np.array([np.trace(forcing).real / -math.expm1(2.0 * A.log_gamma)])
+        return stationary_by_head(matrix, forcing, self.heads, off)
 
     def _root(self, covariance: ArrayLike | None) -> Floats:
         """A square root of R."""
         if covariance is None:
             return np.eye(self.input_size)
-        matrix = finite_array(covariance, "covariance", 2)
+        matrix = real_array(covariance, "covariance", 2)
         shape = (self.input_size, self.input_size)
-        if matrix.shape != shape or np.iscomplexobj(matrix):
-            raise ValueError(f"covariance must be a real {shape} matrix, one row an input, got shape {matrix.shape}.")
+        if matrix.shape != shape:
+            raise ValueError(f"covariance must be a real {shape} matrix, one row per input, got shape {matrix.shape}.")
         if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=1e-12 * abs(matrix).max()):
             raise ValueError("covariance must be symmetric, got a matrix that is not.")
         values, vectors = np.linalg.eigh(matrix)
-        if values[0] < -1e-10 * max(1.0, values[-1]):
+        if values[0] < -1e-10 * abs(values).max():
             raise ValueError(f"covariance must be positive semi-definite, got an eigenvalue of {values[0]:.6g}.")
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
-
-    def _dense_path(self, steps: int, rho: float, root: Floats) -> Floats:
-        """Sums of ``||A^k B||^2`` and of their overlaps with what the inputs remember, head by head."""
-        total = np.zeros((steps + 1, self.heads))
-        start = (self.B if self.first is None else self.first) @ root
-        power, remembered = self.B @ root, np.zeros_like(self.B @ root)
-        driven = np.zeros(self.heads)
-        for step in range(steps):
-            # x_{step+1} = A^step start u_1 + sum_{k<step} A^k B u_{step+1-k}; `remembered` = sum_{k<step} rho^{step-k} A^k B.
-            total[step + 1] = driven + self._by_head(start, start) + 2.0 * self._by_head(start, remembered)
-            merged = power + remembered
-            driven = driven + 2.0 * self._by_head(power, merged) - self._by_head(power, power)
-            remembered = rho * merged
-            start, power = self.A.apply(start), self.A.apply(power)
-        return total
-
-    def _by_head(self, left: Array, right: Array) -> Floats:
-        products = np.real(left.conj() * right).sum(axis=1)
-        return np.asarray(products.reshape(self.heads, -1).sum(axis=1))
-
-    def _modal_path(self, steps: int, rho: float, root: Floats) -> Floats:
-        A = self.A
-        assert not isinstance(A, Dense)
-        modes = A.modes
-        rows = A.to_modes(self.B @ root)
-        power = np.sum(np.abs(rows) ** 2, axis=1)
-        starts = rows if self.first is None else A.to_modes(self.first @ root)
-        first_power = np.sum(np.abs(starts) ** 2, axis=1)
-        overlap = np.sum(starts.conj() * rows, axis=1)
-        log_modulus, phase = modes.log_modulus, modes.phase
-        total = np.zeros((steps + 1, self.heads))
-        summed = np.zeros(self.heads)  # energy of inputs 2 .. k+1 at the start of the block
-        size = max(1, BLOCK // len(power))
-        for low in range(0, steps, size):
-            k = np.arange(low, min(low + size, steps), dtype=np.float64)[:, None]  # step k + 1
-            first = first_power * np.exp(2.0 * k * log_modulus)
-            if rho == 0.0:
-                total[low + 1 : low + 1 + len(k)] = self._sum(power * geometric_sum(log_modulus, k) + first)
-                continue
-            rises = self._sum(power * energy_increments(log_modulus, phase, rho, k))
-            before = summed + np.cumsum(rises, axis=0)
-            # conj(lambda)^k sum_{j<k} rho^{k-j} lambda^j: the first input meets the later ones.
-            meeting = lagged_power(log_modulus, phase, rho, k) - np.exp(2.0 * k * log_modulus)
-            total[low + 1 : low + 1 + len(k)] = before - rises + self._sum(first + 2.0 * np.real(overlap * meeting))
-            summed = before[-1]
-        return total
-
-    def _sum(self, by_mode: Floats) -> Floats:
-        """Modes to heads."""
-        return np.asarray(by_mode.reshape(len(by_mode), self.heads, -1).sum(axis=2))
 
     def _weights(self, matrix: ArrayLike | None, name: str) -> Array:
         """What `decay` starts from: a matrix for a dense A, weights of the modes otherwise."""
         if matrix is None:
             return np.eye(self.state_size) if isinstance(self.A, Dense) else self.A.multiplicity
         columns = finite_array(matrix, name, 2)
+        columns = columns / (np.abs(columns).max() or 1.0)  # squares of huge or tiny entries would leave float64
         if len(columns) != self.state_size:
             raise ValueError(f"{name} must have {self.state_size} rows, got shape {columns.shape}.")
         if isinstance(self.A, Dense):
@@ -373,17 +359,3 @@ class LinearRecurrence:
                 K = A.apply(A.apply(K).T).T + moved @ B.T + B @ moved.T + entering_twice
                 with_input = moved + B
             yield P, K
-
-
-def checked_correlation(correlation: Any) -> float:
-    """`correlation` as a float strictly between -1 and 1.
-
-    Raises
-    ------
-    ValueError
-        Outside, or NaN.
-    """
-    rho = float(correlation)
-    if not -1.0 < rho < 1.0:
-        raise ValueError(f"correlation must lie strictly between -1 and 1, got {correlation}.")
-    return rho if abs(rho) > 1e-100 else 0.0  # below, no digit of an energy changes, and ratios would overflow

@@ -1,4 +1,7 @@
-"""The three shapes of a state matrix A: dense, diagonal, blocks of scaled rotations. Each applies itself at its own cost."""
+"""State matrices that are never stored as such: a diagonal, blocks of scaled rotations. Each knows its radius and powers.
+
+Matrices that are stored are in `dense_operators`.
+"""
 
 from __future__ import annotations
 
@@ -8,78 +11,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop.recurrences.power_sums import LOG_ZERO, Floats
+from signalprop._checks import whole_number
+from signalprop.recurrences import spectral_radius
+from signalprop.recurrences.arguments import finite_array, real_array
+from signalprop.recurrences.dense_operators import UNITARY_TO, Array, Dense, Triangular, is_triangular
+from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO, Floats
+from signalprop.recurrences.spectral_radius import UNIT, Radius
 
-Array = NDArray[Any]
 
-
-def finite_array(value: ArrayLike, name: str, ndim: int) -> Array:
-    """Return `value` as a float64 or complex128 array of `ndim` axes.
+@dataclass(frozen=True, eq=False)
+class Diagonal:
+    """``diag(e^{L_i + i theta_i})``; a product costs N per vector.
 
     Raises
     ------
     ValueError
-        Other numbers of axes, no numbers, NaN or infinities; the message names `name`.
+        Arrays of different lengths, values that are not finite, a log-modulus above 350 (its square leaves float64).
     """
-    array = np.asarray(value)
-    if array.dtype.kind not in "iufc":
-        raise ValueError(f"{name} must hold numbers, got values of type {array.dtype}.")
-    array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-    if array.ndim != ndim or array.size == 0:
-        raise ValueError(f"{name} must have {ndim} axes and at least one entry, got shape {array.shape}.")
-    broken = ~np.isfinite(array)
-    if broken.any():
-        place = tuple(int(i) for i in np.argwhere(broken)[0])
-        raise ValueError(f"{name} must be finite, got {array[broken][0]} at position {place}.")
-    return array
-
-
-@dataclass(frozen=True)
-class Dense:
-    """Any N x N matrix; a product costs N^2 a vector."""
-
-    matrix: Array
-
-    @property
-    def size(self) -> int:
-        """N."""
-        return len(self.matrix)
-
-    def apply(self, states: Array) -> Array:
-        """``A X`` for the columns of X."""
-        product: Array = self.matrix @ states
-        return product
-
-    def adjoint(self) -> Dense:
-        """``A*``."""
-        return Dense(self.matrix.conj().T)
-
-    def power(self, k: int) -> Dense:
-        """``A^k`` by repeated squaring, N^3 log k."""
-        return Dense(np.linalg.matrix_power(self.matrix, k))
-
-    def dense(self) -> Array:
-        """The matrix."""
-        return self.matrix
-
-    def spectral_radius(self) -> float:
-        """Largest modulus of an eigenvalue."""
-        return float(np.abs(np.linalg.eigvals(self.matrix)).max())
-
-
-@dataclass(frozen=True)
-class Diagonal:
-    """``diag(e^{L_i + i theta_i})``; a product costs N a vector."""
 
     log_modulus: Floats
     phase: Floats
 
+    def __post_init__(self) -> None:
+        moduli = _log_moduli(self.log_modulus, "log_modulus")
+        turns = _angles(self.phase, "phase", 1)
+        if turns.shape != moduli.shape:
+            raise ValueError(f"phase must have one angle for each of the {moduli.size} units, got shape {turns.shape}.")
+        object.__setattr__(self, "log_modulus", moduli)
+        object.__setattr__(self, "phase", turns)
+
     @classmethod
     def from_values(cls, values: ArrayLike) -> Diagonal:
-        """From the diagonal itself; where moduli are next to one, their logarithms say more than the values do."""
-        diagonal = np.asarray(finite_array(values, "the diagonal of A", 1), np.complex128)
+        """From the diagonal itself; where moduli are next to one, their logarithms say more than the values do.
+
+        A complex entry whose modulus is one to within rounding, as e^{i theta} is, counts as one on the circle.
+        """
+        given = finite_array(values, "the diagonal of A", 1)
         with np.errstate(divide="ignore"):
-            return cls(np.maximum(np.log(np.abs(diagonal)), LOG_ZERO), np.angle(diagonal))
+            logs = np.maximum(np.log(np.abs(given)), LOG_ZERO)
+        if np.iscomplexobj(given):
+            logs[np.abs(logs) <= 4.0 * UNIT] = 0.0
+        return cls(logs, np.angle(given))
 
     @property
     def size(self) -> int:
@@ -102,15 +74,20 @@ class Diagonal:
 
     def power(self, k: int) -> Diagonal:
         """``A^k`` at cost N, for any k."""
-        return Diagonal(k * self.log_modulus, k * self.phase)
+        steps = whole_number(k, "k", 0)
+        return Diagonal(np.maximum(steps * self.log_modulus, LOG_ZERO), steps * self.phase)
 
     def dense(self) -> Array:
         """The matrix."""
         return np.diag(self.values)
 
+    def radius(self, *, only_side_of_one: bool = False) -> Radius:
+        """The largest modulus."""
+        return spectral_radius.exact(float(self.log_modulus.max()))
+
     def spectral_radius(self) -> float:
         """Largest modulus."""
-        return float(np.exp(self.log_modulus.max()))
+        return self.radius().value
 
     def to_modes(self, columns: Array) -> Array:
         """The rows of `columns` that drive each mode."""
@@ -127,19 +104,42 @@ class Diagonal:
         return np.ones(self.size)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rotations:
     r"""Heads ``gamma_h P_h Theta_h P_h^T``: rotations of planes, one modulus a head.
 
     ``angles`` is (H, n//2): plane j of a head turns by ``R(theta_j)``; an odd n leaves one last direction fixed. `basis`
-    is (H, n, n) orthogonal, or None for P = I. A product costs N in the coordinates P^T x and n^2 a head in those of x; a
+    is (H, n, n) orthogonal, or None for P = I. A product costs N in the coordinates P^T x and n^2 per head in those of x; a
     power costs N, because it turns by k theta and shrinks by gamma^k.
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit, values that are not finite, a basis that is not orthogonal.
     """
 
     log_gamma: Floats
     angles: Floats
     head_size: int
     basis: Floats | None = None
+
+    def __post_init__(self) -> None:
+        moduli = _log_moduli(self.log_gamma, "log_gamma")
+        size, heads = whole_number(self.head_size, "head_size", 1), len(moduli)
+        turns = np.zeros((heads, 0)) if size == 1 else _angles(self.angles, "angles", 2)
+        if turns.shape != (heads, size // 2):
+            raise ValueError(
+                f"angles must have shape {(heads, size // 2)} for {heads} heads of {size} states, got {turns.shape}."
+            )
+        frame = None if self.basis is None else real_array(self.basis, "basis", 3)
+        if frame is not None:
+            if frame.shape != (heads, size, size):
+                raise ValueError(f"basis must have shape {(heads, size, size)}, got {frame.shape}.")
+            off = float(abs(np.swapaxes(frame, 1, 2) @ frame - np.eye(size)).max())
+            if not off <= UNITARY_TO:
+                raise ValueError(f"basis must hold orthogonal matrices, got P^T P off the identity by {off:.3g}.")
+        for name, value in (("log_gamma", moduli), ("angles", turns), ("head_size", size), ("basis", frame)):
+            object.__setattr__(self, name, value)
 
     @property
     def size(self) -> int:
@@ -184,15 +184,21 @@ class Rotations:
 
     def power(self, k: int) -> Rotations:
         """``A^k`` at cost N, for any k."""
-        return Rotations(k * self.log_gamma, k * self.angles, self.head_size, self.basis)
+        steps = whole_number(k, "k", 0)
+        moduli = np.maximum(steps * self.log_gamma, LOG_ZERO)
+        return Rotations(moduli, steps * self.angles, self.head_size, self.basis)
 
     def dense(self) -> Array:
         """The block-diagonal matrix."""
         return self.apply(np.eye(self.size))
 
+    def radius(self, *, only_side_of_one: bool = False) -> Radius:
+        """The largest gamma."""
+        return spectral_radius.exact(float(self.log_gamma.max()))
+
     def spectral_radius(self) -> float:
         """Largest gamma."""
-        return float(np.exp(self.log_gamma.max()))
+        return self.radius().value
 
     def to_modes(self, columns: Array) -> Array:
         """``P^T X`` with the two rows of a plane as one complex row: a rotation becomes a product with e^{i theta}."""
@@ -211,12 +217,24 @@ Operator = Dense | Diagonal | Rotations
 
 
 def as_operator(A: Any) -> Operator:
-    """An operator from a matrix, from the vector of a diagonal, or from itself."""
+    """An operator from a matrix, from the vector of a diagonal, or from itself; a matrix with a side of zeros is triangular."""
     if isinstance(A, (Dense, Diagonal, Rotations)):
         return A
-    if np.ndim(A) == 1:
-        return Diagonal.from_values(A)
-    matrix = finite_array(A, "A", 2)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"A must be square, or a vector for a diagonal A, got shape {matrix.shape}.")
-    return Dense(matrix)
+    given = finite_array(A, "A", None)
+    if given.ndim == 1:
+        return Diagonal.from_values(given)
+    matrix = Dense(given)
+    return Triangular(matrix.matrix) if is_triangular(matrix.matrix) else matrix
+
+
+def _log_moduli(values: ArrayLike, name: str) -> Floats:
+    logs = real_array(values, name, 1)
+    if logs.max() > LOG_LARGEST:
+        raise ValueError(f"{name} must be at most {LOG_LARGEST:g}, got {logs.max()}.")
+    return np.maximum(logs, LOG_ZERO)
+
+
+def _angles(values: ArrayLike, name: str, ndim: int) -> Floats:
+    """Angles, brought to a turn where they are beyond: a multiple of a large one would lose its digits."""
+    angles = real_array(values, name, ndim)
+    return np.where(np.abs(angles) > 2.0 * np.pi, np.angle(np.exp(1j * angles)), angles)

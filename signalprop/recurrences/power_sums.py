@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from signalprop.recurrences.arguments import real_array
+from signalprop.recurrences.laws import checked_phase
+
 Floats = NDArray[np.float64]
 BLOCK = 1 << 20  # numbers in one block of (time, mode)
 LOG_ZERO = -1.0e4  # log-modulus of lambda = 0: its exponential is exactly 0 in float64, times 0 it is still 0
+LOG_LARGEST = 350.0  # log-modulus up to which |lambda|^2 is a float64
 
 
 def geometric_sum(log_modulus: ArrayLike, t: ArrayLike) -> Floats:
@@ -76,15 +80,19 @@ def poisson_kernel(r: ArrayLike, theta: ArrayLike) -> Any:
     Raises
     ------
     ValueError
-        r outside (-1, 1), or NaN.
+        r outside (-1, 1), theta not finite, shapes that do not broadcast.
 
     Examples
     --------
     >>> poisson_kernel(0.5, [0.0, np.pi])
     array([3.        , 0.33333333])
     """
-    radius = _inside_disc(r)
-    angle = np.where(radius < 0.0, np.asarray(theta, np.float64) + np.pi, np.asarray(theta, np.float64))
+    radius, angle = _inside_disc(r), real_array(theta, "theta", None)
+    try:
+        np.broadcast_shapes(radius.shape, angle.shape)
+    except ValueError:
+        raise ValueError(f"r and theta must broadcast, got shapes {radius.shape} and {angle.shape}.") from None
+    angle = np.where(radius < 0.0, angle + np.pi, angle)
     size = np.abs(radius)
     return (1.0 - size) * (1.0 + size) / ((1.0 - size) ** 2 + 4.0 * size * np.sin(angle / 2.0) ** 2)
 
@@ -112,22 +120,8 @@ def poisson_mean(r: ArrayLike, max_phase: float) -> Any:
     return 2.0 / phase * np.arctan2((1.0 + radius) * math.sin(phase / 2.0), (1.0 - radius) * math.cos(phase / 2.0))
 
 
-def checked_phase(max_phase: Any) -> float:
-    """`max_phase` as a float in (0, 2 pi].
-
-    Raises
-    ------
-    ValueError
-        Outside, or NaN.
-    """
-    phase = float(max_phase)
-    if not 0.0 < phase <= 2.0 * math.pi * (1.0 + 1e-12):
-        raise ValueError(f"max_phase must lie in (0, 2 pi], got {max_phase}.")
-    return min(phase, 2.0 * math.pi)
-
-
 def _inside_disc(r: ArrayLike) -> Floats:
-    radius = np.asarray(r, np.float64)
+    radius = real_array(r, "r", None, finite=False)
     outside = ~(np.abs(radius) < 1.0)
     if outside.any():
         raise ValueError(f"r must lie strictly between -1 and 1, got {radius[outside].flat[0]}.")

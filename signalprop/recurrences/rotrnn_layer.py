@@ -9,7 +9,7 @@ x_0 = 0 it is 1 - gamma^{2t}. The rule ``x_1 = B u_1/sqrt(tr B B^T)`` removes th
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,15 +17,17 @@ from numpy.typing import ArrayLike
 from signalprop._checks import whole_number
 from signalprop._streams import stream
 from signalprop.fields import one_of
+from signalprop.recurrences import laws
+from signalprop.recurrences.arguments import check_numbers, flag, pair_of, real_array, seed_of
 from signalprop.recurrences.lti import LinearRecurrence
-from signalprop.recurrences.operators import Rotations, finite_array
-from signalprop.recurrences.power_sums import Floats, checked_phase
+from signalprop.recurrences.operators import Rotations
+from signalprop.recurrences.power_sums import LOG_ZERO, Floats
 
 if TYPE_CHECKING:
     from signalprop.recurrences.lru_layer import LRU
 
 ROTATIONS = ("expm", "cayley")
-GAMMA_RANGE = (0.9, 0.999)  # of the published layer
+_LOG_RATES = (math.log(1e-300), math.log(-LOG_ZERO))  # of gamma next to one and next to zero
 
 
 class RotRNN(LinearRecurrence):
@@ -38,7 +40,7 @@ class RotRNN(LinearRecurrence):
     B
         (H, n, d) input weights before normalisation.
     gamma
-        In (0, 1), one number or one a head.
+        In (0, 1), one number or one per head.
     log_rate
         In place of gamma: g with gamma = exp(-exp(g)), which says more than gamma next to one.
     C
@@ -76,35 +78,27 @@ class RotRNN(LinearRecurrence):
         normalized: bool = True,
         first_step: bool = False,
     ) -> None:
-        weights = finite_array(B, "B", 3)
+        weights = real_array(B, "B", 3)
         heads, size, inputs = weights.shape
-        turns = np.zeros((heads, 0)) if size == 1 else finite_array(angles, "angles", 2)
-        if turns.shape != (heads, size // 2):
-            raise ValueError(
-                f"angles must have shape {(heads, size // 2)} for B of shape {weights.shape}, got {turns.shape}."
-            )
-        log_gamma = np.broadcast_to(_log_gamma(gamma, log_rate), (heads,))
-        frame = None if basis is None else finite_array(basis, "basis", 3)
-        if frame is not None:
-            if frame.shape != (heads, size, size):
-                raise ValueError(f"basis must have shape {(heads, size, size)}, got {frame.shape}.")
-            off = abs(np.swapaxes(frame, 1, 2) @ frame - np.eye(size)).max()
-            if off > 1e-8:
-                raise ValueError(f"basis must hold orthogonal matrices, got P^T P off the identity by {off:.3g}.")
-        power = np.sum(weights**2, axis=(1, 2))
-        if np.iscomplexobj(weights) or not power.all():
-            raise ValueError("B must be real with some entry other than zero in every head.")
-        lost = -np.expm1(2.0 * log_gamma)
-        self.xi = np.sqrt(lost / power) if normalized else np.ones(heads)
-        self.first_step = first_step
-        entry = (self.xi[:, None, None] * weights).reshape(heads * size, inputs)
-        super().__init__(
-            Rotations(log_gamma, turns, size, frame),
-            entry,
-            C,
-            first=entry / np.repeat(np.sqrt(lost), size)[:, None] if first_step else None,
-            heads=heads,
-        )
+        turns, frame = cast("Floats", angles), cast("Floats | None", basis)
+        state = Rotations(_log_gamma(gamma, log_rate, heads), turns, size, frame)
+        largest = np.abs(weights).max(axis=(1, 2), keepdims=True)
+        if not largest.all():
+            raise ValueError("B must have some entry other than zero in every head.")
+        lost = np.sqrt(-np.expm1(2.0 * state.log_gamma))
+        self.first_step = flag(first_step, "first_step")
+        with np.errstate(over="ignore"):
+            if flag(normalized, "normalized"):
+                # Relative to the largest entry, whose square could leave float64.
+                unit = weights / largest
+                power = np.sqrt(np.sum(unit**2, axis=(1, 2)))
+                self.xi = lost / power / largest[:, 0, 0]
+                entry = (lost / power)[:, None, None] * unit
+            else:
+                self.xi, entry = np.ones(heads), weights
+            entry = entry.reshape(heads * size, inputs)
+            first = entry / np.repeat(lost, size)[:, None] if self.first_step else None
+        super().__init__(state, entry, C, first=first, heads=heads)
 
     @property
     def rotations(self) -> Rotations:
@@ -144,21 +138,21 @@ def rotrnn(
     *,
     heads: int = 1,
     gamma: ArrayLike | None = None,
-    gamma_range: tuple[float, float] = GAMMA_RANGE,
-    max_phase: float = 2.0 * math.pi,
+    gamma_range: tuple[float, float] = laws.GAMMAS,
+    max_phase: float = laws.MAX_PHASE,
     rotation: str = "expm",
     first_step: bool = False,
     output_size: int | None = None,
     seed: int = 0,
 ) -> RotRNN:
-    r"""Draw a RotRNN layer from its initial law.
+    r"""Draw a RotRNN layer from its initial law, that of `signalprop.recurrences.laws` as in `signalprop.nn.RotRNN`.
 
     Parameters
     ----------
     state_size, input_size, heads
         N, d, H; each head has N/H states, an odd one a direction that does not turn.
     gamma
-        Fixed, one number or one a head; None draws ``gamma = exp(-exp(g))``, g uniform, inside `gamma_range`.
+        Fixed, one number or one per head; None draws ``gamma = exp(-exp(g))``, g uniform, inside `gamma_range`.
     max_phase
         Angles are uniform in (0, max_phase), at most 2 pi.
     rotation
@@ -173,7 +167,8 @@ def rotrnn(
     Raises
     ------
     ValueError
-        N not divisible by H, gamma or `gamma_range` outside (0, 1), a phase out of range, an unknown rotation.
+        N not divisible by H, gamma outside (0, 1), not 0 < low <= high < 1 in `gamma_range`, a phase out of range, an unknown
+        rotation.
 
     Examples
     --------
@@ -185,20 +180,22 @@ def rotrnn(
     """
     size, inputs, count = state_and_heads(state_size, input_size, heads)
     one_of(rotation, ROTATIONS, "rotation")
-    phase = checked_phase(max_phase)
-    rng = stream(whole_number(seed, "seed", 0), "rotrnn", size, inputs, count)
+    check_numbers(count * size * max(size, inputs), "the weights")
+    phase = laws.checked_phase(max_phase)
+    rng = stream(seed_of(seed), "rotrnn", size, inputs, count)
     rates: Any = None
     if gamma is None:
-        low, high = gamma_rates(gamma_range)
+        low, high = laws.gamma_rates(*laws.checked_gammas(*pair_of(gamma_range, "gamma_range")))
         rates = rng.uniform(low, high, count)
     angles = rng.uniform(0.0, phase, (count, size // 2))
     skew = rng.standard_normal((count, size, size))
     skew = skew - np.swapaxes(skew, 1, 2)
-    weights = rng.standard_normal((count, size, inputs)) / math.sqrt(inputs)
+    weights = laws.rotrnn_input_std(inputs) * rng.standard_normal((count, size, inputs))
     readout = None
     if output_size is not None:
-        shape = (whole_number(output_size, "output_size", 1), count * size)
-        readout = rng.standard_normal(shape) / math.sqrt(count * size)
+        shape = (whole_number(output_size, "output_size", 1, 10**6), count * size)
+        check_numbers(shape[0] * shape[1], "C")
+        readout = laws.rotrnn_readout_std(count * size) * rng.standard_normal(shape)
     return RotRNN(
         angles,
         weights,
@@ -221,7 +218,11 @@ def orthogonal_from_skew(skew: ArrayLike, rotation: str = "expm") -> Floats:
     array([[ 0., -1.],
            [ 1.,  0.]])
     """
-    S = np.asarray(skew, np.float64)
+    S = real_array(skew, "skew", None)
+    if S.ndim < 2 or S.shape[-1] != S.shape[-2] or not np.array_equal(S, -np.swapaxes(S, -1, -2)):
+        raise ValueError(
+            f"skew must hold square matrices with S^T = -S, got an array of shape {S.shape} that does not."
+        )
     if one_of(rotation, ROTATIONS, "rotation") == "cayley":
         one = np.eye(S.shape[-1])
         return np.asarray(np.linalg.solve(one + S, one - S), np.float64)
@@ -229,22 +230,8 @@ def orthogonal_from_skew(skew: ArrayLike, rotation: str = "expm") -> Floats:
     return np.real((vectors * np.exp(-1j * values)[..., None, :]) @ np.conj(np.swapaxes(vectors, -1, -2)))
 
 
-def gamma_rates(gamma_range: tuple[float, float]) -> tuple[float, float]:
-    """Ends of g = log(-log gamma) for gamma between the two ends of `gamma_range`, ascending.
-
-    Raises
-    ------
-    ValueError
-        Not 0 < low < high < 1.
-    """
-    low, high = (float(end) for end in gamma_range)
-    if not 0.0 < low < high < 1.0:
-        raise ValueError(f"gamma_range must be two numbers 0 < low < high < 1, got {gamma_range}.")
-    return math.log(-math.log(high)), math.log(-math.log(low))
-
-
 def state_and_heads(state_size: int, input_size: int, heads: int) -> tuple[int, int, int]:
-    """States a head, inputs, heads.
+    """States per head, inputs, heads.
 
     Raises
     ------
@@ -258,13 +245,17 @@ def state_and_heads(state_size: int, input_size: int, heads: int) -> tuple[int, 
     return total // count, inputs, count
 
 
-def _log_gamma(gamma: ArrayLike | None, log_rate: ArrayLike | None) -> Floats:
+def _log_gamma(gamma: ArrayLike | None, log_rate: ArrayLike | None, heads: int) -> Floats:
     if (gamma is None) == (log_rate is None):
         raise ValueError("give either gamma or log_rate (gamma = exp(-exp(log_rate))), not both and not neither.")
-    if log_rate is not None:
-        return np.asarray(-np.exp(finite_array(log_rate, "log_rate", np.ndim(log_rate))))
-    values = np.asarray(gamma, np.float64)
-    outside = ~((values > 0.0) & (values < 1.0))
+    name = "gamma" if log_rate is None else "log_rate"
+    values = real_array(gamma if log_rate is None else log_rate, name, None, finite=False)
+    if values.shape not in ((), (1,), (heads,)):
+        raise ValueError(f"{name} must be one number or one per head, {heads}, got shape {values.shape}.")
+    values = np.broadcast_to(values, (heads,))
+    low, high = (0.0, 1.0) if log_rate is None else _LOG_RATES
+    outside = ~((values > low) & (values < high))
     if outside.any():
-        raise ValueError(f"gamma must lie strictly between 0 and 1, got {values[outside].flat[0]}.")
-    return np.log(values)
+        bounds = "0 and 1" if log_rate is None else f"{low:.4g} and {high:.4g}"
+        raise ValueError(f"{name} must lie strictly between {bounds}, got {values[outside].flat[0]}.")
+    return np.log(values) if log_rate is None else -np.exp(values)

@@ -11,13 +11,13 @@ from tests.gaussian import z_bound
 @pytest.mark.parametrize("field", ["real", "complex"])
 def test_gaussian_draws_average_to_the_exact_energies(field):
     n, T = 12, 8  # within c = 2.3 of the width: no heavy tail yet
-    average = drawn_average(lambda seed: gaussian(n, field, scale=0.9, seed=seed), T, draws=3000, seed=4)
+    average = drawn_average(lambda seed: gaussian(n, field, scale=0.9, seed=seed), T, draws=800, seed=4)
     exact = lru_energy(n, np.arange(T), field, scale=0.9)
     z = (average.energy[2:] - exact[1:]) / average.error[2:]
     assert np.abs(z).max() < z_bound(z.size)
     assert average.energy[1] == pytest.approx(1.0)
-    left = np.array([gaussian(n, field, seed=seed).forward_energy(4) for seed in range(3000)])
-    z = (left.mean(axis=0) - rnn_energy(n, np.arange(5), field))[1:] / (left.std(axis=0)[1:] / np.sqrt(3000))
+    left = np.array([gaussian(n, field, seed=seed).forward_energy(4) for seed in range(800)])
+    z = (left.mean(axis=0) - rnn_energy(n, np.arange(5), field))[1:] / (left.std(axis=0)[1:] / np.sqrt(800))
     assert np.abs(z).max() < z_bound(z.size)
 
 

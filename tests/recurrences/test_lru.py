@@ -43,7 +43,7 @@ def test_law_of_a_draw():
     weights = layer.B / layer.normalizer[:, None]
     assert abs(np.mean(np.abs(weights) ** 2) - 1) < 4 / math.sqrt(20000)
     assert abs(np.mean(weights**2)) < 4 * math.sqrt(2 / 20000)  # proper: E b^2 = 0
-    assert abs(np.sum(np.abs(layer.C) ** 2) - 1) < 4 / math.sqrt(20000)
+    assert abs(np.sum(np.abs(layer.C) ** 2) - 2) < 2 * 4 / math.sqrt(20000)
 
 
 @pytest.mark.parametrize(("r_min", "r_max"), [(0.0, 0.9), (0.5, 0.95), (0.9, 0.99), (0.7, 0.7), (0.0, 1.0)])
@@ -78,7 +78,10 @@ def test_no_limit_at_the_unit_circle():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: lru(4, 2, r_min=0.9, r_max=0.5), "0 <= r_min <= r_max <= 1, got r_min=0.9 and r_max=0.5"),
+        (
+            lambda: lru(4, 2, r_min=0.9, r_max=0.5),
+            "0 <= r_min <= r_max <= 1 and r_max > 0, got r_min=0.9 and r_max=0.5",
+        ),
         (lambda: lru(4, 2, r_max=1.1), "radii must satisfy .* r_max=1.1"),
         (lambda: lru(4, 2, r_max=math.nan), "radii must satisfy .* r_max=nan"),
         (lambda: lru(4, 2, r_min=1.0), "r_min must be below 1"),
@@ -87,7 +90,7 @@ def test_no_limit_at_the_unit_circle():
         (lambda: LRU([0.0], [0.1], [[1.0]]), "log_modulus must be below 0"),
         (lambda: LRU([-0.1], [0.1, 0.2], [[1.0]]), "phase must have one angle for each of the 1 units"),
         (lambda: LRU([-0.1], [0.1], [[1.0], [2.0]]), "B must have one row for each of the 1 units"),
-        (lambda: LRU([-0.1], [0.1], [[1.0]], normalizer=[1.0, 2.0]), "normalizer must have one factor a unit"),
+        (lambda: LRU([-0.1], [0.1], [[1.0]], normalizer=[1.0, 2.0]), "normalizer must have one factor per unit"),
         (lambda: LRU([math.nan], [0.1], [[1.0]]), "log_modulus must be finite, got nan"),
         (lambda: lru_average(-1), "horizon must be at least 0"),
         (lambda: lru(4, 2).to_rotrnn(heads=3), "the 4 units must be divisible by heads, got 3"),

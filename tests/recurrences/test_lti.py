@@ -163,11 +163,11 @@ def test_a_far_power_costs_no_product():
 
 
 def test_blocks_of_a_long_path_join(monkeypatch):
-    from signalprop.recurrences import decay, lti
+    from signalprop.recurrences import decay, paths
 
     rec = build("diagonal", 4, first=True)
     whole = [rec.energy(100, correlation=r) for r in (0.0, 0.8)] + [rec.forward_energy(100, rec.B)]
-    for module in (lti, decay):
+    for module in (paths, decay):
         monkeypatch.setattr(module, "BLOCK", 6 * 7)
     parts = [rec.energy(100, correlation=r) for r in (0.0, 0.8)] + [rec.forward_energy(100, rec.B)]
     for one, other in zip(whole, parts, strict=True):
@@ -194,7 +194,7 @@ def test_unstable_recurrences_have_paths_but_no_limit():
     ("call", "sentence"),
     [
         (lambda: LinearRecurrence([[0.5, np.nan], [0, 0.5]], np.eye(2)), r"A must be finite, got nan at position \(0, 1\)"),
-        (lambda: LinearRecurrence([0.5, np.inf], np.eye(2)), "diagonal of A must be finite, got inf"),
+        (lambda: LinearRecurrence([0.5, np.inf], np.eye(2)), "A must be finite, got inf at position"),
         (lambda: LinearRecurrence([0.5], [[np.nan]]), "B must be finite, got nan"),
         (lambda: LinearRecurrence([0.5], [[1.0]], [[np.inf]]), "C must be finite, got inf"),
         (lambda: LinearRecurrence([0.5], [[1.0]], first=[[np.nan]]), "first must be finite"),
@@ -214,7 +214,7 @@ def test_unstable_recurrences_have_paths_but_no_limit():
         (lambda: build("diagonal", 0).energy(5, covariance=np.full((3, 3), np.nan)), "covariance must be finite, got nan"),
         (lambda: build("diagonal", 0).run([[1.0, 2.0, np.nan]]), "inputs must be finite, got nan"),
         (lambda: build("diagonal", 0).run(np.full((1, 1, 3), np.nan)), "inputs must be finite, got nan"),
-        (lambda: build("diagonal", 0).run(np.ones((4, 2))), "inputs must end in the 3 columns of B"),
+        (lambda: build("diagonal", 0).run(np.ones((4, 2))), "inputs must have shape .* one column of B each"),
         (lambda: build("diagonal", 0).outputs(np.ones((4, 3))), "no readout; give C"),
         (lambda: build("diagonal", 0).sample(4, samples=1), "samples must be at least 2"),
         (lambda: build("diagonal", 0).forward_energy(4, np.ones((2, 1))), "source must have 6 rows"),

@@ -216,7 +216,7 @@ def test_a_conjugate_pair_is_one_plane():
         (lambda: rotrnn(8, 2, gamma=1.0), "gamma must lie strictly between 0 and 1, got 1.0"),
         (lambda: rotrnn(8, 2, gamma=0.0), "gamma must lie strictly between 0 and 1, got 0.0"),
         (lambda: rotrnn(8, 2, heads=2, gamma=[0.5, np.nan]), "gamma must lie strictly between 0 and 1, got nan"),
-        (lambda: rotrnn(8, 2, gamma_range=(0.9, 1.0)), r"gamma_range must be two numbers 0 < low < high < 1, got \(0.9, 1.0\)"),
+        (lambda: rotrnn(8, 2, gamma_range=(0.9, 1.0)), "0 < gamma_min <= gamma_max < 1, got gamma_min=0.9 and gamma_max=1.0"),
         (lambda: rotrnn(8, 2, max_phase=7.0), r"max_phase must lie in \(0, 2 pi\], got 7.0"),
         (lambda: rotrnn(8, 2, max_phase=0.0), "max_phase must lie"),
         (lambda: rotrnn(8, 2, max_phase=np.nan), "max_phase .* got nan"),
