@@ -45,6 +45,7 @@ extensions = [
     "sphinx_design",
     "sphinxcontrib.bibtex",
     "command",
+    "status",
 ]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
