@@ -33,7 +33,7 @@ def blocks(path, *kinds):
 
 
 def commands(path):
-    """Every `signalprop ..` line of the shell blocks, without its comment, and those in sentences and tables that have options."""
+    """Every `signalprop ..` line of the shell blocks, and those in sentences and tables that have options."""
     for _, text in blocks(path, "bash", "console"):
         for line in text.splitlines():
             if line.removeprefix("$ ").startswith("signalprop "):
