@@ -5,6 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from signalprop.nn._inputs import lengths_of, part, reals
+from signalprop.nn._reset import reset_all
+from signalprop.nn.recurrence import Recurrence
+
 __all__ = ["Bidirectional"]
 
 
@@ -15,6 +19,17 @@ class Bidirectional(nn.Module):
     ----------
     ahead, back
         Two recurrences of the same d_model. One term D u_t is enough: give one of them ``feedthrough=False``.
+
+    Raises
+    ------
+    ValueError
+        Something other than two modules, recurrences of different d_model, or lengths that are not whole numbers from 1 to the
+        number of steps.
+
+    Notes
+    -----
+    The two directions share nothing. In the authors' code of the bidirectional RotRNN they share M, theta, gamma and B. To
+    share parameters, assign them: ``layer.back.M = layer.ahead.M``.
 
     Examples
     --------
@@ -27,12 +42,23 @@ class Bidirectional(nn.Module):
 
     def __init__(self, ahead: nn.Module, back: nn.Module) -> None:
         super().__init__()
-        self.ahead, self.back = ahead, back
+        self.ahead, self.back = part(ahead, "ahead"), part(back, "back")
+        if isinstance(ahead, Recurrence) and isinstance(back, Recurrence) and ahead.d_model != back.d_model:
+            raise ValueError(
+                f"ahead and back must have the same d_model, got d_model={ahead.d_model} and d_model={back.d_model}."
+            )
 
     def forward(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Outputs (batch, time, d_model); with `lengths` (batch,) each sequence is turned around within its own length."""
+        inputs = reals(inputs, "inputs", ("batch", "time", "d_model"))
+        if lengths is not None:
+            lengths = lengths_of(lengths, *inputs.shape[:2])
         outputs: Tensor = self.ahead(inputs) + reverse(self.back(reverse(inputs, lengths)), lengths)
         return outputs
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters of both layers again."""
+        reset_all(self)
 
 
 def reverse(sequence: Tensor, lengths: Tensor | None = None) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,8 @@ from signalprop._catalogue import POOLINGS
 from signalprop._checks import whole_number
 from signalprop.fields import one_of
 from signalprop.nn._finite import is_finite, require_finite
+from signalprop.nn._inputs import flag, has_numbers, lengths_of, part, probability, reals, takes_lengths, tensor, within
+from signalprop.nn._reset import reset_all
 from signalprop.nn.bidirectional import Bidirectional
 from signalprop.nn.recurrence import Recurrence
 
@@ -29,6 +32,13 @@ class ResidualBlock(nn.Module):
         Its size.
     dropout
         Probability of both dropouts.
+    device, dtype
+        Of norm and gate.
+
+    Raises
+    ------
+    ValueError
+        Something other than a module, one of another d_model, a size below one, or a probability outside of [0, 1].
 
     Examples
     --------
@@ -38,21 +48,37 @@ class ResidualBlock(nn.Module):
     torch.Size([2, 50, 8])
     """
 
-    def __init__(self, recurrence: nn.Module, d_model: int, *, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        recurrence: nn.Module,
+        d_model: int,
+        *,
+        dropout: float = 0.0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
-        self.recurrence = recurrence
-        self.gate = nn.Linear(d_model, 2 * d_model)
-        self.dropout = nn.Dropout(dropout)
+        d_model = whole_number(d_model, "d_model", 1)
+        if isinstance(recurrence, Recurrence) and recurrence.d_model != d_model:
+            raise ValueError(f"the recurrence must have d_model={d_model}, got {recurrence}.")
+        self.norm = nn.LayerNorm(d_model, device=device, dtype=dtype)
+        self.recurrence = part(recurrence, "recurrence")
+        self.gate = nn.Linear(d_model, 2 * d_model, device=device, dtype=dtype)
+        self.dropout = nn.Dropout(probability(dropout, "dropout"))
+        self._takes_lengths = takes_lengths(recurrence)
 
     def forward(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """(batch, time, d_model) to the same shape; `lengths` matter to a `Bidirectional` recurrence alone."""
+        """(batch, time, d_model) to the same shape; `lengths` go to a recurrence whose forward takes them, as `Bidirectional`."""
+        inputs = reals(inputs, "inputs", ("batch", "time", self.norm.normalized_shape[0]))
         normed = self.norm(inputs)
-        both_ways = isinstance(self.recurrence, Bidirectional)
-        mixed = self.recurrence(normed, lengths) if both_ways else self.recurrence(normed)
+        mixed = self.recurrence(normed, lengths=lengths) if self._takes_lengths else self.recurrence(normed)
         mixed = self.dropout(functional.gelu(mixed))
         gated: Tensor = self.dropout(functional.glu(self.gate(mixed), -1))
         return inputs + gated
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters again, those of the recurrence too."""
+        reset_all(self)
 
 
 class SequenceClassifier(nn.Module):
@@ -61,7 +87,7 @@ class SequenceClassifier(nn.Module):
     Parameters
     ----------
     recurrence
-        Makes the recurrence of one block, for example ``lambda: LRU(64, 128)``; called once a block, twice if bidirectional.
+        Makes the recurrence of one block, for example ``lambda: LRU(64, 128)``; called once per block, twice if bidirectional.
     d_model
         Size of these layers.
     classes
@@ -81,7 +107,9 @@ class SequenceClassifier(nn.Module):
     check_finite
         Whether to look at the scores for NaN and infinities, which an argmax would hide. It costs next to nothing (and one
         wait for the device); only when something is found are the layers gone through for where it began. Not done inside
-        `torch.compile`.
+        `torch.compile` and transforms of `torch.func`, which see no numbers; nor are the values of `lengths` looked at there.
+    device, dtype
+        Of all but the recurrences, which `recurrence` makes.
 
     Raises
     ------
@@ -110,14 +138,21 @@ class SequenceClassifier(nn.Module):
         bidirectional: bool = False,
         pooling: str = "mean",
         check_finite: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
+        if not callable(recurrence) or isinstance(recurrence, nn.Module):
+            raise ValueError(
+                f"recurrence must be a function that makes a layer, as lambda: LRU(64, 128), got {type(recurrence).__name__}."
+            )
         d_model = whole_number(d_model, "d_model", 1)
         self.features = None if features is None else whole_number(features, "features", 1)
         if vocabulary is not None and features is None:
-            self.encoder: nn.Module = nn.Embedding(whole_number(vocabulary, "vocabulary", 1), d_model)
+            self.encoder: nn.Module = nn.Embedding(whole_number(vocabulary, "vocabulary", 1), d_model, **where)
         elif self.features is not None and vocabulary is None:
-            self.encoder = nn.Linear(self.features, d_model)
+            self.encoder = nn.Linear(self.features, d_model, **where)
         else:
             raise ValueError(
                 "give either vocabulary, for tokens, or features, for real numbers, "
@@ -125,7 +160,7 @@ class SequenceClassifier(nn.Module):
             )
 
         def layer() -> nn.Module:
-            if not bidirectional:
+            if not flag(bidirectional, "bidirectional"):
                 return recurrence()
             back = recurrence()
             if isinstance(back, Recurrence):
@@ -133,12 +168,12 @@ class SequenceClassifier(nn.Module):
             return Bidirectional(recurrence(), back)
 
         self.blocks = nn.ModuleList(
-            ResidualBlock(layer(), d_model, dropout=dropout) for _ in range(whole_number(depth, "depth", 1))
+            ResidualBlock(layer(), d_model, dropout=dropout, **where) for _ in range(whole_number(depth, "depth", 1))
         )
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, whole_number(classes, "classes", 1))
+        self.norm = nn.LayerNorm(d_model, **where)
+        self.head = nn.Linear(d_model, whole_number(classes, "classes", 1), **where)
         self.pooling = one_of(pooling, POOLINGS, "pooling")
-        self.check_finite = check_finite
+        self.check_finite = flag(check_finite, "check_finite")
 
     def forward(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Scores (batch, classes); of each sequence only the first ``lengths[b]`` steps are read."""
@@ -147,11 +182,16 @@ class SequenceClassifier(nn.Module):
         for block in self.blocks:
             sequence = block(sequence, lengths)
         scores: Tensor = self.head(self._pooled(self.norm(sequence), lengths))
-        if self.check_finite and not torch.compiler.is_compiling() and not is_finite(scores):
+        if self.check_finite and has_numbers(scores) and not is_finite(scores):
             self._explain(inputs, lengths)
         return scores
 
+    def reset_parameters(self) -> None:
+        """Draw all parameters again, those of the recurrences too."""
+        reset_all(self)
+
     def _accept(self, inputs: Tensor, lengths: Tensor | None) -> Tensor:
+        inputs = tensor(inputs, "inputs")
         ndim, wanted = (2, "(batch, time)") if self.features is None else (3, f"(batch, time, {self.features})")
         if (
             inputs.ndim != ndim
@@ -159,46 +199,54 @@ class SequenceClassifier(nn.Module):
             or not inputs.shape[1]
         ):
             raise ValueError(f"inputs must have shape {wanted} with at least one time step, got {tuple(inputs.shape)}.")
-        if lengths is None:
-            return inputs
-        if lengths.shape != inputs.shape[:1] or lengths.is_floating_point():
+        if self.features is None and inputs.dtype not in (torch.int64, torch.int32):
+            raise ValueError(f"tokens must be of type int64 or int32, got {inputs.dtype}.")
+        if self.features is not None and not inputs.is_floating_point():
+            raise ValueError(f"inputs must be real floating-point numbers, got type {inputs.dtype}.")
+        if lengths is not None:
+            lengths = lengths_of(lengths, *inputs.shape[:2])
+            # Zeros, so that a NaN or a foreign token in the padding reaches neither the scores nor a gradient.
+            padding = ~within(inputs, lengths)
+            inputs = inputs.masked_fill(padding if ndim == 2 else padding[..., None], 0)
+        self._check_tokens(inputs)
+        return inputs
+
+    def _check_tokens(self, inputs: Tensor) -> None:
+        # Only a CPU is asked, where it costs no wait; a GPU stops by an assertion of its own.
+        if self.features is not None or inputs.device.type != "cpu" or not has_numbers(inputs) or not inputs.numel():
+            return
+        assert isinstance(self.encoder, nn.Embedding)
+        low, high = int(inputs.min()), int(inputs.max())
+        if low < 0 or high >= self.encoder.num_embeddings:
             raise ValueError(
-                f"lengths must be {inputs.shape[0]} whole numbers, got shape {tuple(lengths.shape)} of {lengths.dtype}."
+                f"tokens must lie in 0..{self.encoder.num_embeddings - 1}, got {low if low < 0 else high}."
             )
-        if not torch.compiler.is_compiling() and lengths.numel():
-            low, high = int(lengths.min()), int(lengths.max())
-            if low < 1 or high > inputs.shape[1]:
-                raise ValueError(f"lengths must lie in 1..{inputs.shape[1]}, got {low if low < 1 else high}.")
-        # Zeros, so that a NaN or a foreign token in the padding reaches neither the scores nor a gradient.
-        padding = ~_inside(inputs, lengths)
-        return inputs.masked_fill(padding if ndim == 2 else padding[..., None], 0)
 
     def _pooled(self, sequence: Tensor, lengths: Tensor | None) -> Tensor:
         if lengths is None:
             return sequence.mean(1) if self.pooling == "mean" else sequence[:, -1]
         lengths = lengths.to(sequence.device)
         if self.pooling == "last":
-            return sequence[torch.arange(len(lengths), device=sequence.device), lengths - 1]
-        inside = _inside(sequence, lengths)[..., None]
-        return sequence.masked_fill(~inside, 0.0).sum(1) / lengths[:, None]
+            return sequence.gather(1, (lengths - 1)[:, None, None].expand(-1, 1, sequence.shape[2]))[:, 0]
+        inside = within(sequence, lengths)[..., None]
+        # In float32 at least: the sum of a long sequence leaves the range of float16.
+        wide = torch.promote_types(sequence.dtype, torch.float32)
+        return (sequence.masked_fill(~inside, 0.0).sum(1, dtype=wide) / lengths[:, None]).to(sequence.dtype)
 
     @torch.no_grad()
     def _explain(self, inputs: Tensor, lengths: Tensor | None) -> None:
         """Raise with the first layer and step that is not finite."""
         if inputs.is_floating_point():
-            require_finite(inputs, "the inputs", ValueError, "mend the data.")
+            require_finite(inputs, "the inputs", ValueError, "check the data.")
         sequence = self.encoder(inputs)
         require_finite(sequence, "the outputs of encoder", FloatingPointError, "look at its weights.")
         for index, block in enumerate(self.blocks):
             kind = type(block.recurrence).__name__
             sequence = block(sequence, lengths)
             advice = "what goes into this block is finite: look at its weights, and at its state_energy."
+            if lengths is not None:
+                sequence = sequence.masked_fill(~within(sequence, lengths)[..., None], 0.0)  # padding is never read
             require_finite(sequence, f"the outputs of blocks.{index} ({kind})", FloatingPointError, advice)
         raise FloatingPointError(
             "the scores are not finite though all blocks are; look at the weights of norm and head."
         )
-
-
-def _inside(sequence: Tensor, lengths: Tensor) -> Tensor:
-    steps = torch.arange(sequence.shape[1], device=sequence.device)
-    return steps < lengths.to(sequence.device)[:, None]

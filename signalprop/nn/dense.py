@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from signalprop.fields import one_of
 from signalprop.initialization._entries import ScaleOptions
 from signalprop.initialization.torch import ginibre_
 from signalprop.nn._dense_scan import dense_scan
+from signalprop.nn._reset import fill_, require_plain
 from signalprop.nn.recurrence import Recurrence, System
 
 __all__ = ["DenseLinearRNN"]
@@ -37,8 +38,8 @@ class DenseLinearRNN(Recurrence):
         ``"ginibre"`` or ``"orthogonal"``.
     scale_options
         ``criterion``, ``model``, ``tolerance``, ``quantile``, ``bound`` of `signalprop.safe_scale`, for a Gaussian W.
-    **options
-        ``feedthrough``, ``check_finite``, ``device``, ``dtype`` of `Recurrence`.
+    feedthrough, check_finite, device, dtype
+        As in `Recurrence`.
 
     Raises
     ------
@@ -67,15 +68,20 @@ class DenseLinearRNN(Recurrence):
         horizon: int,
         kernel: str = "ginibre",
         scale_options: ScaleOptions | None = None,
-        **options: Any,
+        feedthrough: bool = True,
+        check_finite: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(d_model, d_state, **options)
+        super().__init__(
+            d_model, d_state, feedthrough=feedthrough, check_finite=check_finite, device=device, dtype=dtype
+        )
         self.horizon = whole_number(horizon, "horizon", 1)
         self.kernel = one_of(kernel, ("ginibre", "orthogonal"), "kernel")
         if self.kernel == "orthogonal" and scale_options:
             raise ValueError(f"an orthogonal kernel has no scale to decide, got scale_options={scale_options!r}.")
         self.scale_options: ScaleOptions = scale_options or {}
-        self.W = self._empty(self.d_state, self.d_state)
+        self.W = self._empty_dynamics(self.d_state, self.d_state)
         self.B = self._empty(self.d_state, self.d_model)
         self.C = self._empty(self.d_model, self.d_state)
         self.reset_parameters()
@@ -83,11 +89,9 @@ class DenseLinearRNN(Recurrence):
     @torch.no_grad()
     def reset_parameters(self) -> None:
         """Draw all parameters again."""
+        require_plain(self)
         if self.kernel == "orthogonal":
-            wide = torch.empty(
-                self.W.shape, device=self.W.device, dtype=torch.promote_types(self.W.dtype, torch.float32)
-            )
-            self.W.copy_(nn.init.orthogonal_(wide))
+            fill_(self.W, nn.init.orthogonal_(torch.empty(self.W.shape, device=self.W.device, dtype=self.W.dtype)))
         else:
             ginibre_(self.W, self.horizon, **self.scale_options)
         nn.init.normal_(self.B, std=math.sqrt(1.0 / (self.d_model * (self.horizon + 1))))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from signalprop._catalogue import NORMALIZERS
 from signalprop.fields import one_of
+from signalprop.nn._reset import require_plain
 from signalprop.nn.recurrence import PlaneRecurrence, System
 
 __all__ = ["LRU"]
@@ -35,8 +36,8 @@ class LRU(PlaneRecurrence):
     normalizer
         ``"recomputed"``: ``gamma_i = sqrt(1 - |lambda_i|^2)`` of the weights of the moment, differentiated like them.
         ``"learned"``: that value at the start, then a parameter of its own, ``gamma_log`` (the authors' code).
-    **options
-        ``feedthrough``, ``check_finite``, ``device``, ``dtype`` of `Recurrence`.
+    feedthrough, check_finite, device, dtype
+        As in `Recurrence`.
 
     Raises
     ------
@@ -71,9 +72,14 @@ class LRU(PlaneRecurrence):
         r_max: float = 1.0,
         max_phase: float = 2 * math.pi,
         normalizer: str = "recomputed",
-        **options: Any,
+        feedthrough: bool = True,
+        check_finite: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(d_model, d_state, **options)
+        super().__init__(
+            d_model, d_state, feedthrough=feedthrough, check_finite=check_finite, device=device, dtype=dtype
+        )
         if not 0.0 <= r_min <= r_max <= 1.0:
             raise ValueError(
                 f"the radii must satisfy 0 <= r_min <= r_max <= 1, got r_min={r_min!r} and r_max={r_max!r}."
@@ -82,20 +88,21 @@ class LRU(PlaneRecurrence):
         self.r_min, self.r_max, self.max_phase = r_min, r_max, max_phase
         self.normalizer = one_of(normalizer, NORMALIZERS, "normalizer")
         self.gamma_log: nn.Parameter | None
-        self.nu = self._empty(self.d_state)
-        self.theta = self._empty(self.d_state)
+        self.nu = self._empty_dynamics(self.d_state)
+        self.theta = self._empty_dynamics(self.d_state)
         self.B = self._empty(self.d_state, 2, self.d_model)
         self.C = self._empty(self.d_model, self.d_state, 2)
-        self.register_parameter("gamma_log", self._empty(self.d_state) if normalizer == "learned" else None)
+        self.register_parameter("gamma_log", self._empty_dynamics(self.d_state) if normalizer == "learned" else None)
         self.reset_parameters()
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
         """Draw all parameters again."""
-        # In float64, and never quite 0 or 1: the logarithms stay finite.
-        u, v = torch.rand(2, self.d_state, dtype=torch.float64).clamp_(1e-15, 1.0 - 1e-15)
-        self.nu.copy_((-0.5 * (self.r_min**2 + u * (self.r_max**2 - self.r_min**2)).log()).log())
-        self.theta.copy_((v * self.max_phase).log())
+        require_plain(self)
+        # From 1 - |lambda|^2, which keeps its digits near |lambda| = 1; never quite 0 or 1, so that the logarithms stay finite.
+        self.nu.uniform_(1.0 - self.r_max**2, 1.0 - self.r_min**2).clamp_(1e-15, 1.0 - 1e-7)
+        self.nu.neg_().log1p_().mul_(-0.5).log_()
+        self.theta.uniform_(0.0, self.max_phase).clamp_(min=1e-15).log_()
         nn.init.normal_(self.B, std=math.sqrt(0.5 / self.d_model))
         nn.init.normal_(self.C, std=math.sqrt(1.0 / self.d_state))
         if self.D is not None:

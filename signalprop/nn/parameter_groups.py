@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import nn
 
-from signalprop.nn.recurrence import Recurrence
+from signalprop.nn._inputs import at_least_zero, part
+from signalprop.nn.recurrence import Recurrence, dynamics_of
 
 __all__ = ["parameter_groups"]
 
@@ -21,16 +22,24 @@ def parameter_groups(
     Parameters
     ----------
     module
-        Any module.
+        Any module, also inside `torch.compile` or a wrapper for data-parallel training.
     lr, weight_decay
-        Of the rest.
+        Of the rest; not below zero.
     dynamics_factor
         The learning rate of the dynamics is this times `lr`; below one it is the common practice.
 
     Returns
     -------
     list of dict
-        ``[{"params": rest, ...}, {"params": dynamics, ...}]``.
+        ``[{"params": rest, ...}, {"params": dynamics, ...}]``. Each parameter that requires a gradient is in exactly one of
+        them, and a frozen one in none. A parameter that a name in `Recurrence.dynamics` is computed from
+        (`torch.nn.utils.parametrize`, weight norm, spectral norm, pruning) belongs to the dynamics, as does one that a
+        recurrence shares with anything else.
+
+    Raises
+    ------
+    ValueError
+        Something other than a module, or a number below zero.
 
     Examples
     --------
@@ -41,16 +50,12 @@ def parameter_groups(
     [3, 2]
     >>> optimizer = torch.optim.AdamW(groups)
     """
-    apart = {
-        id(parameter)
-        for part in module.modules()
-        if isinstance(part, Recurrence)
-        for name, parameter in part.named_parameters(recurse=False)
-        if name in part.dynamics
-    }
-    rest = [parameter for parameter in module.parameters() if id(parameter) not in apart]
-    dynamics = [parameter for parameter in module.parameters() if id(parameter) in apart]
+    for name, value in (("lr", lr), ("weight_decay", weight_decay), ("dynamics_factor", dynamics_factor)):
+        at_least_zero(value, name)
+    recurrences = (each for each in part(module, "module").modules() if isinstance(each, Recurrence))
+    apart = {id(parameter) for layer in recurrences for parameter in dynamics_of(layer)}
+    trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
     return [
-        {"params": rest, "lr": lr, "weight_decay": weight_decay},
-        {"params": dynamics, "lr": lr * dynamics_factor, "weight_decay": 0.0},
+        {"params": [each for each in trained if id(each) not in apart], "lr": lr, "weight_decay": weight_decay},
+        {"params": [each for each in trained if id(each) in apart], "lr": lr * dynamics_factor, "weight_decay": 0.0},
     ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,13 +12,14 @@ from torch.nn import functional
 
 from signalprop._checks import whole_number
 from signalprop.nn._finite import require_finite
+from signalprop.nn._inputs import flag, has_numbers, lengths_of, reals, within
 from signalprop.nn.scan import rotation_scan
 
 __all__ = ["Recurrence", "State", "System"]
 
 
 class System(NamedTuple):
-    """The linear system that the parameters of a layer stand for; computed from them once a sequence."""
+    """The linear system that the parameters of a layer stand for; computed from them once per sequence."""
 
     transition: tuple[Tensor, ...]
     """What the layer's scan takes besides the inputs."""
@@ -27,6 +29,15 @@ class System(NamedTuple):
     """From states to outputs, (d_model, rows)."""
     first: Tensor | None
     """Factor of the first input of a sequence, (rows,)."""
+    through: Tensor | None = None
+    """D, the factor of the inputs in the outputs, (d_model,); filled in by `Recurrence.system`."""
+
+    def copy(self) -> System:
+        """The same numbers in memory of their own, which no training step changes; gradients still reach the parameters."""
+        first, through = (None if each is None else each.clone() for each in (self.first, self.through))
+        return System(
+            tuple(each.clone() for each in self.transition), self.enter.clone(), self.leave.clone(), first, through
+        )
 
 
 class State(NamedTuple):
@@ -36,8 +47,15 @@ class State(NamedTuple):
     """x, (batch, rows); rows are real numbers."""
     fresh: bool
     """Whether no input has been seen yet."""
-    system: System
-    """The weights, as they were when the state was made."""
+    system: System | None
+    """The weights, as they were when the state was made; None after `detach`."""
+
+    def detach(self) -> State:
+        """The numbers alone, cut from all that led to them. The next `advance` or `step` reads the weights as they are then.
+
+        For truncated back-propagation through time: gradients end here, and a training step may come in between.
+        """
+        return State(self.values.detach(), self.fresh, None)
 
 
 class Recurrence(nn.Module):
@@ -45,6 +63,9 @@ class Recurrence(nn.Module):
 
     Parameters are real tensors. The states are computed in float32 or float64, whatever the type of the inputs, also under
     ``torch.autocast``; the two products with B and C follow autocast. Outputs have the type of the inputs.
+
+    The parameters named in `dynamics` stay in float32 at least, also after ``.to(torch.bfloat16)`` or ``.half()``: in 16 bits
+    a modulus of 0.999 would be rounded to 0.996 or 1, and the small steps of a training would be rounded away.
 
     Parameters
     ----------
@@ -58,11 +79,11 @@ class Recurrence(nn.Module):
         Whether inputs and outputs are looked at for NaN and infinities, at the cost of a pass over each. Off, because a loss
         shows them anyway; `SequenceClassifier` looks where they would be hidden, and then says where they began.
     device, dtype
-        Of the parameters.
+        Of the parameters; those of the dynamics are of float32 where `dtype` is narrower.
     """
 
     dynamics: ClassVar[tuple[str, ...]] = ()
-    """Names of the parameters that set the transition: no weight decay, and often a smaller learning rate."""
+    """Names of the parameters that set the transition: float32 at least, no weight decay, often a smaller learning rate."""
 
     B: nn.Parameter
     C: nn.Parameter
@@ -81,57 +102,66 @@ class Recurrence(nn.Module):
         super().__init__()
         self.d_model = whole_number(d_model, "d_model", 1)
         self.d_state = whole_number(d_state, "d_state", 1)
-        self.check_finite = check_finite
-        if dtype is not None and not dtype.is_floating_point:
+        self.check_finite = flag(check_finite, "check_finite")
+        if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
             raise ValueError(f"the parameters are real numbers, got dtype={dtype}.")
         self._device, self._dtype = device, dtype
-        self.register_parameter("D", self._empty(self.d_model) if feedthrough else None)
+        self.register_parameter("D", self._empty(self.d_model) if flag(feedthrough, "feedthrough") else None)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs (batch, time, d_model) of whole sequences (batch, time, d_model) that start from x_0 = 0."""
-        self._accept(inputs)
-        return self.advance(inputs, self.initial_state(inputs.shape[0]))[0]
+        return self._advance(self._accept(inputs), self._start(inputs.shape[0]))[0]
 
     def initial_state(self, batch: int) -> State:
         """The state x_0 = 0 of `batch` sequences. It holds the weights as they are now: make a new one after a training step."""
-        system, batch = self.system(), whole_number(batch, "batch", 0)
-        return State(system.enter.new_zeros(batch, system.enter.shape[0]), True, system)
+        if not torch.compiler.is_compiling():  # where a whole number may stand for any
+            batch = whole_number(batch, "batch", 0)
+        state = self._start(batch)
+        return state._replace(system=self.system().copy())
 
     def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """One time step: inputs (batch, d_model) to outputs (batch, d_model) and the next state."""
-        if inputs.ndim != 2:
-            raise ValueError(
-                f"the inputs of a step must have shape (batch, {self.d_model}), got {tuple(inputs.shape)}."
-            )
+        inputs = reals(inputs, "the inputs of a step", ("batch", self.d_model))
         outputs, state = self.advance(inputs[:, None], state)
         return outputs[:, 0], state
 
     def advance(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """Any number of time steps: (batch, time, d_model) to outputs of that shape and the state after the last."""
-        states = self._states(inputs, state)
-        outputs = functional.linear(states, state.system.leave)
-        if self.D is not None:
-            outputs = outputs + self.D * inputs
-        outputs = outputs.to(inputs.dtype)
-        if self.check_finite and not torch.compiler.is_compiling():
-            require_finite(outputs, f"the outputs of {self}", FloatingPointError, "its inputs are finite.")
-        values = states[:, -1] if inputs.shape[1] else state.values
-        return outputs, State(values, state.fresh and not inputs.shape[1], state.system)
+        inputs = self._accept(inputs)
+        if not isinstance(state, State):
+            raise ValueError(f"state must be a State, as initial_state makes it, got {type(state).__name__}.")
+        if state.system is None:
+            state = state._replace(system=self.system().copy())
+        return self._advance(inputs, state)
 
     def states(self, inputs: Tensor) -> Tensor:
         """States (batch, time, rows) of whole sequences, as real numbers whose squares sum to ||x_t||^2."""
-        self._accept(inputs)
-        return self._states(inputs, self.initial_state(inputs.shape[0]))
+        return self._states(self._accept(inputs), self._start(inputs.shape[0]))
 
     @torch.no_grad()
-    def state_energy(self, inputs: Tensor) -> Tensor:
-        """Mean of ||x_t||^2 over the batch at each step, (time,): what to log in training."""
-        return self.states(inputs).square().sum(-1).mean(0)
+    def state_energy(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Mean of ||x_t||^2 over the batch at each step, (time,): what to log in training.
+
+        With `lengths` (batch,), the mean at step t is over the sequences of at least t steps, and ends with the longest.
+        """
+        if not self._accept(inputs).shape[0]:
+            raise ValueError("a mean over the batch needs at least one sequence, got a batch of 0.")
+        if lengths is None:
+            return self.states(inputs).square().sum(-1).mean(0)
+        lengths = lengths_of(lengths, *inputs.shape[:2])
+        inside = within(inputs, lengths)[:, : int(lengths.max())]
+        energy = self.states(inputs[:, : inside.shape[1]]).square().sum(-1)
+        return energy.masked_fill(~inside, 0.0).sum(0) / inside.sum(0)
 
     def system(self) -> System:
         """The linear system that the parameters stand for now, in float32 or float64."""
         with torch.autocast(self._device_type(), enabled=False):
-            return self._system(torch.promote_types(self.B.dtype, torch.float32))
+            system = self._system(torch.promote_types(self.B.dtype, torch.float32))
+        return system._replace(through=self.D)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters again, in place."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how its parameters are drawn.")
 
     @abstractmethod
     def _system(self, dtype: torch.dtype) -> System: ...
@@ -139,15 +169,38 @@ class Recurrence(nn.Module):
     @abstractmethod
     def _scan(self, transition: tuple[Tensor, ...], inputs: Tensor, initial: Tensor) -> Tensor: ...
 
+    def _start(self, batch: int) -> State:
+        """As `initial_state`, with the parameters themselves where they are part of the system."""
+        system = self.system()
+        return State(system.enter.new_zeros(batch, system.enter.shape[0]), True, system)
+
+    def _advance(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        assert state.system is not None
+        states = self._states(inputs, state)
+        outputs = functional.linear(states, state.system.leave)
+        if state.system.through is not None:
+            outputs = outputs + state.system.through * inputs
+        outputs = outputs.to(inputs.dtype)
+        if self.check_finite and has_numbers(outputs):
+            require_finite(outputs, f"the outputs of {self}", FloatingPointError, "its inputs are finite.")
+        values = states[:, -1] if inputs.shape[1] else state.values
+        return outputs, State(values, state.fresh and not inputs.shape[1], state.system)
+
     def _states(self, inputs: Tensor, state: State) -> Tensor:
-        self._accept(inputs)
         system = state.system
+        assert system is not None
+        rows, d_model = system.enter.shape
         if state.values.shape[0] != inputs.shape[0]:
             raise ValueError(
                 f"the state is one of {state.values.shape[0]} sequences, got {inputs.shape[0]} sequences of inputs."
             )
-        if self.check_finite and not torch.compiler.is_compiling():
-            require_finite(inputs, f"the inputs of {self}", ValueError, "mend the data or the layer before.")
+        if state.values.shape[1] != rows or d_model != self.d_model:
+            raise ValueError(
+                f"the state is one of another layer: {state.values.shape[1]} rows, d_model={d_model}, got {self} "
+                f"of {self.system().enter.shape[0]} rows."
+            )
+        if self.check_finite and has_numbers(inputs):
+            require_finite(inputs, f"the inputs of {self}", ValueError, "check the data or the preceding layer.")
         autocast = torch.is_autocast_enabled(self._device_type())
         u = inputs if autocast else inputs.to(system.enter.dtype)
         drive = functional.linear(u, system.enter).to(system.enter.dtype)
@@ -156,14 +209,36 @@ class Recurrence(nn.Module):
         with torch.autocast(self._device_type(), enabled=False):
             return self._scan(system.transition, drive, state.values)
 
-    def _accept(self, inputs: Tensor) -> None:
-        if inputs.ndim != 3 or inputs.shape[2] != self.d_model:
-            raise ValueError(f"inputs must have shape (batch, time, {self.d_model}), got {tuple(inputs.shape)}.")
-        if not inputs.is_floating_point():
-            raise ValueError(f"inputs must be real floating-point numbers, got type {inputs.dtype}.")
+    def _accept(self, inputs: Tensor) -> Tensor:
+        return reals(inputs, "inputs", ("batch", "time", self.d_model))
 
     def _empty(self, *shape: int) -> nn.Parameter:
         return nn.Parameter(torch.empty(shape, device=self._device, dtype=self._dtype))
+
+    def _empty_dynamics(self, *shape: int) -> nn.Parameter:
+        wide = torch.promote_types(self._dtype or torch.get_default_dtype(), torch.float32)
+        return nn.Parameter(torch.empty(shape, device=self._device, dtype=wide))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Recurrence:
+        """What `.to`, `.half()`, `.cuda()` and their like go through; the dynamics and their gradients stay wide."""
+        parameters = dynamics_of(self)
+        steady = [*parameters, *(each.grad for each in parameters if each.grad is not None)]
+        places = {id(each) for each in steady}
+
+        def keep(tensor: Tensor) -> Tensor:
+            moved = fn(tensor)
+            return tensor.to(moved.device, torch.float32) if id(tensor) in places and is_narrow(moved) else moved
+
+        super()._apply(keep, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Weights that were saved in 16 bits become parameters by ``load_state_dict(.., assign=True)``."""
+        for name in self.dynamics:
+            value = state_dict.get(prefix + name)
+            if isinstance(value, Tensor) and is_narrow(value):
+                state_dict[prefix + name] = value.float()
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def _device_type(self) -> str:
         kind: str = self.B.device.type
@@ -182,3 +257,21 @@ class PlaneRecurrence(Recurrence):
         batch, steps, rows = inputs.shape
         pairs, first = inputs.reshape(batch, steps, rows // 2, 2), initial.reshape(batch, rows // 2, 2)
         return rotation_scan(decay, angle, pairs, first).flatten(-2)
+
+
+# A parameter `W` under `torch.nn.utils.parametrize`, and under older weight norm, spectral norm and pruning.
+_PARAMETRIZED = "parametrizations"
+_ENDINGS = ("", "_orig", "_g", "_v")
+
+
+def dynamics_of(layer: Recurrence) -> list[nn.Parameter]:
+    """The parameters behind the names in ``layer.dynamics``, also where those are computed from others."""
+    names = {name + ending for name in layer.dynamics for ending in _ENDINGS}
+    found = [each for name, each in layer.named_parameters(recurse=False) if name in names]
+    lists = getattr(layer, _PARAMETRIZED, {})
+    return found + [each for name in layer.dynamics if name in lists for each in lists[name].parameters()]
+
+
+def is_narrow(tensor: Tensor) -> bool:
+    """Whether it holds floating-point numbers of fewer than 32 bits."""
+    return tensor.is_floating_point() and torch.finfo(tensor.dtype).bits < 32

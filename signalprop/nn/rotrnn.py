@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import nn
 from torch.nn import functional
 
 from signalprop._checks import whole_number
+from signalprop.nn._inputs import flag
+from signalprop.nn._reset import require_plain
 from signalprop.nn.lru import check_phase, power_lost
 from signalprop.nn.recurrence import PlaneRecurrence, System
 
@@ -38,8 +40,8 @@ class RotRNN(PlaneRecurrence):
         Largest angle at the start, 0 < max_phase <= 2 pi.
     first_step_rule
         Whether the first state of a sequence is B u_1/sqrt(tr(B B^T)), without the factor sqrt(1 - gamma^2).
-    **options
-        ``feedthrough``, ``check_finite``, ``device``, ``dtype`` of `Recurrence`.
+    feedthrough, check_finite, device, dtype
+        As in `Recurrence`.
 
     Raises
     ------
@@ -75,9 +77,14 @@ class RotRNN(PlaneRecurrence):
         gamma_max: float = 0.999,
         max_phase: float = 2 * math.pi,
         first_step_rule: bool = False,
-        **options: Any,
+        feedthrough: bool = True,
+        check_finite: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(d_model, d_state, **options)
+        super().__init__(
+            d_model, d_state, feedthrough=feedthrough, check_finite=check_finite, device=device, dtype=dtype
+        )
         self.heads = whole_number(heads, "heads", 1)
         if self.d_state % self.heads:
             raise ValueError(
@@ -90,11 +97,11 @@ class RotRNN(PlaneRecurrence):
             )
         check_phase(max_phase)
         self.gamma_min, self.gamma_max, self.max_phase = gamma_min, gamma_max, max_phase
-        self.first_step_rule = first_step_rule
+        self.first_step_rule = flag(first_step_rule, "first_step_rule")
         size = self.d_state // self.heads
-        self.g = self._empty(self.heads)
-        self.theta = self._empty(self.heads, size // 2)
-        self.M = self._empty(self.heads, size, size)
+        self.g = self._empty_dynamics(self.heads)
+        self.theta = self._empty_dynamics(self.heads, size // 2)
+        self.M = self._empty_dynamics(self.heads, size, size)
         self.B = self._empty(self.heads, size, self.d_model)
         self.C = self._empty(self.d_model, self.d_state)
         self.reset_parameters()
@@ -102,6 +109,7 @@ class RotRNN(PlaneRecurrence):
     @torch.no_grad()
     def reset_parameters(self) -> None:
         """Draw all parameters again."""
+        require_plain(self)
         nn.init.uniform_(self.g, math.log(-math.log(self.gamma_max)), math.log(-math.log(self.gamma_min)))
         if self.theta.numel():
             nn.init.uniform_(self.theta, 0.0, self.max_phase)
