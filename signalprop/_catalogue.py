@@ -1,7 +1,7 @@
 """What a training is told by name: tasks and layers, one table each, which load nothing.
 
-`signalprop.tasks`, `signalprop.training.Settings`, the model builder, the command line and the documentation read these
-tables; to add a task or a layer is to add a row.
+`signalprop.tasks`, `signalprop.training.Settings`, the model builder, the command line and the citations read these tables; to
+add a task or a layer is to add a row.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ class TaskEntry:
     where: str
     """``module:function``."""
     about: str
+    cites: str
+    """Its topic in `signalprop.citations`."""
     short: Mapping[str, Any] = field(default_factory=dict)
     """The published ListOps takes days on a CPU: without other wishes the sequences are short."""
 
@@ -30,6 +32,8 @@ class LayerEntry:
     where: str
     """``module:class``."""
     about: str
+    cites: str
+    """Its topic in `signalprop.citations`."""
     takes: Mapping[str, str] = field(default_factory=dict)
     """From settings to keywords. A setting that only other layers take is refused."""
     of_task: Mapping[str, str] = field(default_factory=dict)
@@ -40,30 +44,35 @@ TASKS: dict[str, TaskEntry] = {
     "listops": TaskEntry(
         "signalprop.tasks.listops:generate",
         "ListOps, drawn by the law of the Long Range Arena",
+        "listops",
         {"train": 20_000, "validation": 512, "test": 2_000, "min_length": 10, "max_length": 65},
     ),
-    "listops-files": TaskEntry("signalprop.tasks.listops:load", "ListOps, the published files"),
+    "listops-files": TaskEntry("signalprop.tasks.listops:load", "ListOps, the published files", "listops"),
     "digits": TaskEntry(
-        "signalprop.tasks.digits:sequential_digits", "handwritten digits, pixel by pixel", {"validation": 200}
+        "signalprop.tasks.digits:sequential_digits", "handwritten digits, pixel by pixel", "digits", {"validation": 200}
     ),
-    "copy": TaskEntry("signalprop.tasks.memory:copy_memory", "copy memory", {"blanks": 50, "validation": 512}),
-    "adding": TaskEntry("signalprop.tasks.memory:adding", "the adding problem", {"steps": 50, "validation": 512}),
-    "arrays": TaskEntry("signalprop.tasks.arrays:load_arrays", "your own sequences, from NumPy files"),
+    "copy": TaskEntry("signalprop.tasks.memory:copy_memory", "copy memory", "copy", {"blanks": 50, "validation": 512}),
+    "adding": TaskEntry(
+        "signalprop.tasks.memory:adding", "the adding problem", "adding", {"steps": 50, "validation": 512}
+    ),
+    "arrays": TaskEntry("signalprop.tasks.arrays:load_arrays", "your own sequences, from NumPy files", "arrays"),
 }
 
 LAYERS: dict[str, LayerEntry] = {
     "rotrnn": LayerEntry(
         "signalprop.nn:RotRNN",
         "heads that shrink and turn",
+        "rotrnn",
         {"heads": "heads", "first_step_rule": "first_step_rule", "r_min": "gamma_min", "r_max": "gamma_max",
          "max_phase": "max_phase"},
     ),
     "lru": LayerEntry(
         "signalprop.nn:LRU",
         "diagonal and complex",
+        "lru",
         {"normalizer": "normalizer", "r_min": "r_min", "r_max": "r_max", "max_phase": "max_phase"},
     ),
-    "dense": LayerEntry("signalprop.nn:DenseLinearRNN", "a Gaussian matrix", of_task={"horizon": "steps"}),
+    "dense": LayerEntry("signalprop.nn:DenseLinearRNN", "a Gaussian matrix", "gaussian", of_task={"horizon": "steps"}),
 }  # fmt: skip
 
 NORMALIZERS = ("recomputed", "learned")

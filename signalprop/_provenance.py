@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import subprocess
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from signalprop._threads import cores
 
+_NO_NUMBERS = ("figures/", "verify/", "cli.py", "citations.py", "_terminal.py")
 LIBRARIES = ("numpy", "scipy", "numba", "python-flint", "pandas", "matplotlib")
 
 
@@ -48,3 +51,17 @@ def git_revision() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return answer.stdout.strip() or None
+
+
+@cache
+def code_fingerprint() -> str:
+    """SHA-256 of the files of this package that can change a number: all but commands, figures, checks and citations."""
+    root = Path(__file__).resolve().parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.suffix not in (".py", ".npz", ".json") or name.startswith(_NO_NUMBERS) or name.endswith("_command.py"):
+            continue
+        content = path.read_bytes()
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from signalprop._catalogue import LAYERS, TASKS
+
 FIELDS = ("complex", "real", "quaternion")
 KINDS = ("rotrnn", "lru", "s4", "s4d_lin", "s5", "gaussian", "orthogonal")
 # Values of an option, each with the topic it picks.
@@ -20,8 +22,8 @@ CHOICES: dict[str, dict[str, str]] = {
     "activation": {"linear": "linear", "relu": "relu", "leaky_relu": "relu"},
     "criterion": {name: name for name in ("quantile", "bounded", "minimax", "edge", "glorot")},
     "kind": {name: name for name in KINDS},
-    "layer": {"rotrnn": "rotrnn", "lru": "lru", "dense": "gaussian"},
-    "task": {name: name for name in ("listops", "digits", "copy", "adding", "arrays")} | {"listops_files": "listops"},
+    "layer": {name: entry.cites for name, entry in LAYERS.items()},
+    "task": {name.replace("-", "_"): entry.cites for name, entry in TASKS.items()},
 }
 
 

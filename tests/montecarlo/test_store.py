@@ -2,13 +2,18 @@ import json
 import logging
 import os
 import random
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
+import pandas as pd
 import pytest
+import scipy
 
+from signalprop._directory import _sealed_json
 from signalprop.montecarlo import Plan
 from signalprop.montecarlo.blocks import cut
 from signalprop.montecarlo.store import RunDirectory
@@ -120,13 +125,128 @@ def test_no_resume_wants_an_empty_directory(tmp_path):
 def test_other_versions_are_refused(tmp_path):
     quiet(PLAN, tmp_path)
     path = tmp_path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["versions"]["numpy"] = "1.26.4"
-    path.write_text(json.dumps(manifest))
+    good = path.read_bytes()
+    for library, version in (("numpy", np.__version__), ("scipy", scipy.__version__), ("numba", numba.__version__)):
+        change(path, lambda facts, library=library: facts["versions"].update({library: "1.2.3"}))
+        with pytest.raises(
+            ValueError, match=rf"was begun with {library} 1\.2\.3, now {version}, and digits may differ"
+        ):
+            quiet(PLAN, tmp_path)
+        path.write_bytes(good)
+    quiet(PLAN, tmp_path)
+
+
+def change(path, how):
+    """Change a manifest and give it the checksum of its new content, as another version would have."""
+    facts = json.loads(path.read_text())
+    facts.pop("sha256")
+    how(facts)
+    path.write_bytes(_sealed_json(facts))
+
+
+def test_other_code_is_refused(tmp_path):
+    """A second revision never continues a table; the revision alone, with the same files, may."""
+    quiet(PLAN, tmp_path)
+    path = tmp_path / "manifest.json"
+    good = path.read_bytes()
+    change(path, lambda facts: facts.update(code="0" * 64, git_revision="abc"))
     with pytest.raises(
-        ValueError, match=rf"was begun with numpy 1\.26\.4, now {np.__version__}, and digits may differ"
+        ValueError, match=r"was begun with other code of signalprop \(revision abc, now .*\), and numbers may"
     ):
         quiet(PLAN, tmp_path)
+    path.unlink()
+    quiet(PLAN, tmp_path)  # the blocks are those of this code
+    path.write_bytes(good)
+    change(path, lambda facts: facts.update(git_revision="abc"))
+    quiet(PLAN, tmp_path)
+    assert set(pd.read_csv(tmp_path / "table.csv")["git_revision"]) == {"abc"}
+
+
+@pytest.mark.slow
+def test_every_bit_of_the_manifest_counts(tmp_path):
+    flip_bits(tmp_path)
+
+
+def test_bits_of_the_manifest_count(tmp_path):
+    flip_bits(tmp_path, 300)
+
+
+def flip_bits(directory, count=None):
+    quiet(Plan("real", 10, k=3, samples=4), directory)
+    path = directory / "manifest.json"
+    content = path.read_bytes()
+    noticed = tried = 0
+    bits = range(8 * len(content))
+    for at in bits if count is None else random.Random(3).sample(bits, count):
+        broken = bytearray(content)
+        broken[at // 8] ^= 1 << at % 8
+        path.write_bytes(broken)
+        tried += 1
+        try:
+            RunDirectory(directory, Plan("real", 10, k=3, samples=4)).close()
+        except ValueError:
+            noticed += 1
+    assert noticed == tried >= 300
+
+
+def test_special_files_neither_hang_nor_crash(tmp_path, caplog):
+    whole = numbers(quiet(PLAN, tmp_path))
+    manifest, block = tmp_path / "manifest.json", tmp_path / "blocks" / "000000.bin"
+    good = manifest.read_bytes()
+    for content in (b"[" * 10**6, b'{"sha256": 3}', b"\xff\xfe", b"9" * 10**5, b"NaN", good[:-1], good + b" "):
+        manifest.write_bytes(content)
+        with pytest.raises(ValueError, match=r"manifest\.json .*Delete it to go on with this plan"):
+            quiet(PLAN, tmp_path)
+    with manifest.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ValueError, match="more than the"):
+        quiet(PLAN, tmp_path)
+    for make in (os.mkfifo, os.mkdir, a_socket, a_link):
+        for path, refused in ((manifest, True), (block, False)):
+            path.rmdir() if path.is_dir() else path.unlink()
+            make(path)
+            if refused:
+                with pytest.raises(ValueError, match=r"manifest\.json .*Delete it"):
+                    quiet(PLAN, tmp_path)
+                path.rmdir() if path.is_dir() else path.unlink()
+                path.write_bytes(good)
+            elif make is not os.mkdir:
+                assert numbers(quiet(PLAN, tmp_path)) == whole
+                assert "000000.bin" in caplog.text
+            else:
+                with pytest.raises(OSError, match=r"000000\.bin"):
+                    quiet(PLAN, tmp_path)
+                path.rmdir()
+                quiet(PLAN, tmp_path)
+            caplog.clear()
+    with block.open("wb") as file:
+        file.truncate(1 << 40)
+    assert numbers(quiet(PLAN, tmp_path)) == whole
+
+
+def a_socket(path):
+    before = os.getcwd()
+    os.chdir(path.parent)  # the whole path is too long for a socket
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(before)
+
+
+def a_link(path):
+    path.symlink_to("/dev/zero")
+
+
+def test_a_directory_without_a_name_or_of_another_kind(tmp_path):
+    with pytest.raises(ValueError, match="the directory has no name"):
+        quiet(PLAN, "")
+    (tmp_path / "settings.json").write_text("{}")
+    with pytest.raises(ValueError, match="holds a training; use another directory for a run"):
+        quiet(PLAN, tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="file is not a folder"):
+        quiet(PLAN, tmp_path / "file")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"plan": 3, "versions": 4}'])
@@ -151,10 +271,13 @@ def test_blocks_of_another_run_are_never_used(tmp_path):
 
 def test_leftovers_of_a_killed_process_go(tmp_path):
     (tmp_path / "blocks").mkdir()
-    left = tmp_path / "blocks" / "000000.bin.part"
+    left = tmp_path / "blocks" / "000000.bin.0123456789abcdef.part"
+    foreign = tmp_path / "film.mkv.part"
     left.write_bytes(b"half")
+    foreign.write_bytes(b"a download")
     quiet(PLAN, tmp_path)
     assert not left.exists()
+    assert foreign.exists()
 
 
 def test_no_link_leads_out_of_the_directory(tmp_path, caplog):
@@ -162,12 +285,12 @@ def test_no_link_leads_out_of_the_directory(tmp_path, caplog):
     outside.write_bytes(b"precious")
     run = tmp_path / "run"
     (run / "blocks").mkdir(parents=True)
-    for name in ("000000.bin", "000001.bin.part"):
+    for name in ("000000.bin", "000001.bin.0123456789abcdef.part"):
         (run / "blocks" / name).symlink_to(outside)
     (run / "table.csv").symlink_to(outside)
     quiet(PLAN, run)
     assert outside.read_bytes() == b"precious"
-    assert "000000.bin cannot be read" in caplog.text
+    assert "000000.bin is a symbolic link, which is not followed: it is drawn again" in caplog.text
     assert not (run / "table.csv").is_symlink()
     for name in ("lock", "manifest.json"):
         (run / name).unlink()
@@ -215,7 +338,7 @@ def test_no_room_is_a_sentence_and_can_be_resumed(tmp_path):
     )  # fmt: skip
     assert done.returncode == 7, done.stderr
     assert "no space for " in done.stdout
-    assert "What was drawn before is safe; make room and run the same plan in the same directory again" in done.stdout
+    assert "What was done before is safe; make room and run the same plan in the same directory again" in done.stdout
     assert not list((tmp_path / "run" / "blocks").glob("*.part"))
     assert numbers(quiet(PLAN, tmp_path / "run")) == numbers(quiet(PLAN))
 
