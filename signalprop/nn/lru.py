@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 import torch
@@ -12,6 +11,7 @@ from signalprop._catalogue import NORMALIZERS
 from signalprop.fields import one_of
 from signalprop.nn._reset import require_plain
 from signalprop.nn.recurrence import PlaneRecurrence, System
+from signalprop.recurrences import laws
 
 __all__ = ["LRU"]
 
@@ -21,7 +21,8 @@ class LRU(PlaneRecurrence):
 
     lambda_i = exp(-exp(nu_i) + i exp(theta_i)), one complex number per state. At the start ``|lambda|^2`` is uniform in
     [r_min^2, r_max^2] and the phase in [0, max_phase]; E|b_ij|^2 = 1/d_model; C has parts of variance 1/d_state, D is standard
-    normal. (`signalprop.lru_energy` is about another recurrence of this name, with one dense random matrix.)
+    normal: the law of `signalprop.recurrences.lru`, in `signalprop.recurrences.laws` with its source.
+    (`signalprop.lru_energy` is about another recurrence of this name, with one dense random matrix.)
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ class LRU(PlaneRecurrence):
     d_state
         Number of complex numbers in the state.
     r_min, r_max
-        Bounds of ``|lambda|`` at the start, 0 <= r_min <= r_max <= 1.
+        Bounds of ``|lambda|`` at the start, 0 <= r_min <= r_max <= 1, not both 0 or both 1.
     max_phase
         Largest phase at the start, 0 < max_phase <= 2 pi.
     normalizer
@@ -68,9 +69,9 @@ class LRU(PlaneRecurrence):
         d_model: int,
         d_state: int,
         *,
-        r_min: float = 0.0,
-        r_max: float = 1.0,
-        max_phase: float = 2 * math.pi,
+        r_min: float = laws.MODULI[0],
+        r_max: float = laws.MODULI[1],
+        max_phase: float = laws.MAX_PHASE,
         normalizer: str = "recomputed",
         feedthrough: bool = True,
         check_finite: bool = False,
@@ -80,12 +81,8 @@ class LRU(PlaneRecurrence):
         super().__init__(
             d_model, d_state, feedthrough=feedthrough, check_finite=check_finite, device=device, dtype=dtype
         )
-        if not 0.0 <= r_min <= r_max <= 1.0:
-            raise ValueError(
-                f"the radii must satisfy 0 <= r_min <= r_max <= 1, got r_min={r_min!r} and r_max={r_max!r}."
-            )
-        check_phase(max_phase)
-        self.r_min, self.r_max, self.max_phase = r_min, r_max, max_phase
+        self.r_min, self.r_max = laws.checked_moduli(r_min, r_max)
+        self.max_phase = laws.checked_phase(max_phase)
         self.normalizer = one_of(normalizer, NORMALIZERS, "normalizer")
         self.gamma_log: nn.Parameter | None
         self.nu = self._empty_dynamics(self.d_state)
@@ -99,12 +96,12 @@ class LRU(PlaneRecurrence):
     def reset_parameters(self) -> None:
         """Draw all parameters again."""
         require_plain(self)
-        # From 1 - |lambda|^2, which keeps its digits near |lambda| = 1; never quite 0 or 1, so that the logarithms stay finite.
-        self.nu.uniform_(1.0 - self.r_max**2, 1.0 - self.r_min**2).clamp_(1e-15, 1.0 - 1e-7)
-        self.nu.neg_().log1p_().mul_(-0.5).log_()
+        # Never quite 0 or 1, also in float32: the logarithms stay finite.
+        share = self.nu.uniform_().clamp_(2.0**-25, 1.0 - 2.0**-24)
+        self.nu.copy_((-laws.ring_log_moduli(share, self.r_min, self.r_max, torch)).log())
         self.theta.uniform_(0.0, self.max_phase).clamp_(min=1e-15).log_()
-        nn.init.normal_(self.B, std=math.sqrt(0.5 / self.d_model))
-        nn.init.normal_(self.C, std=math.sqrt(1.0 / self.d_state))
+        nn.init.normal_(self.B, std=laws.lru_input_std(self.d_model))
+        nn.init.normal_(self.C, std=laws.lru_readout_std(self.d_state))
         if self.D is not None:
             nn.init.normal_(self.D)
         if self.gamma_log is not None:
@@ -126,9 +123,3 @@ class LRU(PlaneRecurrence):
 def power_lost(nu: Tensor) -> Tensor:
     """1 - r^2 for r = exp(-exp(nu)), without cancellation near r = 1."""
     return -torch.expm1(-2.0 * nu.exp())
-
-
-def check_phase(max_phase: float) -> None:
-    """Raise unless 0 < `max_phase` <= 2 pi."""
-    if not 0.0 < max_phase <= 2 * math.pi * (1 + 1e-6):
-        raise ValueError(f"max_phase must lie in (0, 2 pi], got {max_phase!r}.")

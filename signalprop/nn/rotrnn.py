@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 import torch
@@ -12,8 +11,9 @@ from torch.nn import functional
 from signalprop._checks import whole_number
 from signalprop.nn._inputs import flag
 from signalprop.nn._reset import require_plain
-from signalprop.nn.lru import check_phase, power_lost
+from signalprop.nn.lru import power_lost
 from signalprop.nn.recurrence import PlaneRecurrence, System
+from signalprop.recurrences import laws
 
 __all__ = ["RotRNN"]
 
@@ -24,7 +24,8 @@ class RotRNN(PlaneRecurrence):
     P = expm(M - M^T) is orthogonal, Theta turns N/2 planes by angles theta (and leaves one direction alone if N is odd),
     gamma = exp(-exp(g)) is one number per head, xi = sqrt((1 - gamma^2)/tr(B B^T)) is computed from the weights of the moment
     and differentiated like them. At the start g is uniform between its values at gamma_min and gamma_max, theta in
-    [0, max_phase], the entries of M are standard normal, C has variance 1/heads, D is standard normal.
+    [0, max_phase], the entries of M are standard normal, C has variance 1/d_state, D is standard normal: the law of
+    `signalprop.recurrences.rotrnn`, in `signalprop.recurrences.laws` with its source.
 
     Parameters
     ----------
@@ -73,9 +74,9 @@ class RotRNN(PlaneRecurrence):
         d_state: int,
         *,
         heads: int = 1,
-        gamma_min: float = 0.9,
-        gamma_max: float = 0.999,
-        max_phase: float = 2 * math.pi,
+        gamma_min: float = laws.GAMMAS[0],
+        gamma_max: float = laws.GAMMAS[1],
+        max_phase: float = laws.MAX_PHASE,
         first_step_rule: bool = False,
         feedthrough: bool = True,
         check_finite: bool = False,
@@ -90,13 +91,8 @@ class RotRNN(PlaneRecurrence):
             raise ValueError(
                 f"d_state must be divisible by the number of heads, got d_state={d_state} and heads={heads}."
             )
-        if not 0.0 < gamma_min <= gamma_max < 1.0:
-            raise ValueError(
-                "gamma must satisfy 0 < gamma_min <= gamma_max < 1, "
-                f"got gamma_min={gamma_min!r} and gamma_max={gamma_max!r}."
-            )
-        check_phase(max_phase)
-        self.gamma_min, self.gamma_max, self.max_phase = gamma_min, gamma_max, max_phase
+        self.gamma_min, self.gamma_max = laws.checked_gammas(gamma_min, gamma_max)
+        self.max_phase = laws.checked_phase(max_phase)
         self.first_step_rule = flag(first_step_rule, "first_step_rule")
         size = self.d_state // self.heads
         self.g = self._empty_dynamics(self.heads)
@@ -110,12 +106,12 @@ class RotRNN(PlaneRecurrence):
     def reset_parameters(self) -> None:
         """Draw all parameters again."""
         require_plain(self)
-        nn.init.uniform_(self.g, math.log(-math.log(self.gamma_max)), math.log(-math.log(self.gamma_min)))
+        nn.init.uniform_(self.g, *laws.gamma_rates(self.gamma_min, self.gamma_max))
         if self.theta.numel():
             nn.init.uniform_(self.theta, 0.0, self.max_phase)
         nn.init.normal_(self.M)
-        nn.init.normal_(self.B, std=math.sqrt(1.0 / self.d_model))
-        nn.init.normal_(self.C, std=math.sqrt(1.0 / self.heads))
+        nn.init.normal_(self.B, std=laws.rotrnn_input_std(self.d_model))
+        nn.init.normal_(self.C, std=laws.rotrnn_readout_std(self.d_state))
         if self.D is not None:
             nn.init.normal_(self.D)
 

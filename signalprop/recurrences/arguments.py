@@ -82,19 +82,19 @@ def real_number(value: Any, name: str) -> float:
         return math.copysign(math.inf, value)
 
 
-def pair_of(value: Any, name: str) -> tuple[float, float]:
-    """Return `value` as two floats.
+def pair_of(value: Any, name: str) -> tuple[Any, Any]:
+    """The two members of `value`, unchecked.
 
     Raises
     ------
     ValueError
-        Not two real numbers.
+        Not two of anything.
     """
     try:
         low, high = value
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be two numbers, got {shown(value)}.") from None
-    return real_number(low, name), real_number(high, name)
+    return low, high
 
 
 def flag(value: Any, name: str) -> bool:

@@ -85,7 +85,7 @@ def checked_time_steps(dt_range: Any) -> tuple[float, float]:
     ValueError
         Not two finite numbers 0 < low <= high.
     """
-    low, high = pair_of(dt_range, "dt_range")
+    low, high = (real_number(end, "dt_range") for end in pair_of(dt_range, "dt_range"))
     if not 0.0 < low <= high < math.inf:
         raise ValueError(f"dt_range must be two numbers 0 < low <= high, got {shown(dt_range)}.")
     return math.log(low), math.log(high)
@@ -110,10 +110,12 @@ def ring_log_moduli(share: Any, r_min: float, r_max: float, xp: Any) -> Any:
 
     `share` is an array of NumPy or PyTorch with values in (0, 1) and `xp` that module.
     """
-    width = (r_max - r_min) * (r_max + r_min)
-    square = r_min * r_min + share * width
-    lost = (1.0 - r_max) * (1.0 + r_max) + (1.0 - share) * width
-    return 0.5 * xp.where(square < 0.5, xp.log(square), xp.log1p(-lost))
+    inner = r_min / r_max
+    of_outer = inner * inner + share * (1.0 - inner) * (1.0 + inner)  # |lambda|^2 over r_max^2
+    lost = (1.0 - r_max) * (1.0 + r_max) + (1.0 - share) * (r_max - r_min) * (r_max + r_min)  # 1 - |lambda|^2
+    near_one = lost < 0.5
+    far = math.log(r_max) + 0.5 * xp.log(of_outer)
+    return xp.where(near_one, 0.5 * xp.log1p(-xp.where(near_one, lost, 0.0)), far)
 
 
 def gamma_rates(gamma_min: float, gamma_max: float) -> tuple[float, float]:
