@@ -41,13 +41,15 @@ def comparisons(quick):
         yield Comparison(
             "complex Q, random n <= 1e12, k <= 1e4", "values", count, "a value",
             [
-                Contender("rnn_energy", OURS, lambda n=n, k=k: energy.rnn_energy(n, k, log=True), count, 0.0),
+                Contender("rnn_energy", OURS, lambda n=n, k=k: energy.rnn_energy(n, k, "complex", log=True), count, 0.0),
                 Contender("one pass over the arrays", FLOOR, lambda n=n, k=k: np.log(n * 1.0) * k, count, 0.0),
                 Contender("SciPy gammaln, digits lost", OTHER, lambda n=n, k=k: by_gammaln(n, k), count, 0.0),
                 Contender("mpmath, 100 of them", OTHER, lambda n=few_n, k=few_k: by_mpmath(n, k), 100),
                 Contender(
                     "precise.rnn_energy (balls, 50 digits), 100 of them", OTHER,
-                    lambda n=few_n, k=few_k: [precise.rnn_energy(int(a), int(b)) for a, b in zip(n, k, strict=True)], 100,
+                    lambda n=few_n, k=few_k: [
+                        precise.rnn_energy(int(a), int(b), "complex") for a, b in zip(n, k, strict=True)
+                    ], 100,
                 ),
             ],
             rounds=5,
@@ -76,9 +78,10 @@ def comparisons(quick):
         yield Comparison(
             "complex S, n = 1e6", "t", t, "a value",
             [
-                Contender("lru_energy", OURS, lambda t=t: energy.lru_energy(10**6, t, log=True)),
+                Contender("lru_energy", OURS, lambda t=t: energy.lru_energy(10**6, t, "complex", log=True)),
                 Contender(
-                    "sum over all terms", OTHER, lambda w=whole: np.logaddexp.reduce(energy.rnn_energy(10**6, w, log=True))
+                    "sum over all terms", OTHER,
+                    lambda w=whole: np.logaddexp.reduce(energy.rnn_energy(10**6, w, "complex", log=True)),
                 ),
             ],
             rounds=5,

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from signalprop.fields import Field
-
-
-class Model(StrEnum):
-    """Which recurrence."""
-
-    RNN = "rnn"
-    LRU = "lru"
-
+from signalprop.models import Model, as_model
 
 Width = Annotated[int, typer.Option("-n", "--width", help="Width of the layer: W is n x n.")]
 # A number of steps is asked for in either spelling everywhere.
@@ -25,7 +17,13 @@ Horizon = Annotated[
 ]
 FieldOption = Annotated[Field, typer.Option("--field", help="Number system of the Gaussian weights.")]
 ModelOption = Annotated[
-    Model, typer.Option("--model", help="rnn: h <- W h.  lru: h <- W h + x, a fresh input each step.")
+    Model,
+    typer.Option(
+        "--model",
+        parser=as_model,
+        metavar="[rnn|driven]",
+        help="rnn: h <- W h.  driven: h <- W h + x, a fresh input at each step (once called lru).",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Seed = Annotated[int, typer.Option("--seed", help="Root seed of the random draws.")]

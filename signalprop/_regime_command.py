@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Width
+from signalprop._options import Depth, FieldOption, Json, ModelOption, Width
 from signalprop._terminal import finite, print_json, print_rows, sentences, show
 from signalprop.fields import Field
+from signalprop.models import Model
 
 
 def regime(

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Seed, Width
+from signalprop._options import Depth, FieldOption, Json, ModelOption, Seed, Width
 from signalprop._status import mean_status
 from signalprop._terminal import (
     PATIENCE,
@@ -25,6 +25,7 @@ from signalprop._terminal import (
     show,
 )
 from signalprop.fields import Field
+from signalprop.models import Model
 
 
 class MethodName(StrEnum):
@@ -80,7 +81,7 @@ class _Running:
 def sample(
     n: Width,
     k: Depth,
-    field: FieldOption = Field.COMPLEX,
+    field: FieldOption = Field.REAL,
     samples: Annotated[
         int, typer.Option("--samples", help="Number of independent draws (tempered: particles).")
     ] = 1000,
@@ -105,7 +106,7 @@ def sample(
             running = _Running(report, model, method)
             result = draw(
                 n, k, field, samples=samples, seed=seed, method=method, activation=activation,
-                negative_slope=negative_slope, tied=not untied, driven=model is Model.LRU,
+                negative_slope=negative_slope, tied=not untied, driven=model is Model.DRIVEN,
                 progress=running.progress, watch=running.watch,
             )  # fmt: skip
         estimate = result.rnn() if model is Model.RNN else result.lru()
@@ -169,7 +170,7 @@ def sample(
         *closing,
     ]
     print_rows(rows)
-    if model is Model.LRU and method is MethodName.KRYLOV:
+    if model is Model.DRIVEN and method is MethodName.KRYLOV:
         print()
         print_text("Energy given one input direction reused at every step; its mean is the same.")
         print_text("For ||h(t)||^2/n itself: --method dense")

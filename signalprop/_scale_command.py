@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalprop._options import FieldOption, Horizon, Json, Model, ModelOption, Seed, Width
+from signalprop._options import FieldOption, Horizon, Json, ModelOption, Seed, Width
 from signalprop._status import mean_status
 from signalprop._terminal import bar, print_json, print_rows, print_text, save_figure, sentences, show
 from signalprop.fields import Field
+from signalprop.models import Model, as_model, by_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ def _print_scale(found: SafeScale) -> None:
 
     low, high = found.interval
     interval = f"   (95 % interval {low:.6g} .. {high:.6g})" if low < high else ""
-    recurrence = "h <- W h" if found.model == "rnn" else "h <- W h + x, energy per step"
+    recurrence = by_model(as_model(found.model), rnn="h <- W h", driven="h <- W h + x, energy per step")
     print_text(
         f"By {found.criterion}: g = {found.scale:.4g} times Glorot, standard deviation {found.std:.4g} of an entry; "
         f"{_PROMISES[found.criterion](found)}."

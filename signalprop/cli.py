@@ -18,7 +18,7 @@ from signalprop import _completion as completion
 from signalprop._cite_command import CONTEXT as CITE_CONTEXT
 from signalprop._cite_command import cite
 from signalprop._moment_command import moment
-from signalprop._options import Depth, FieldOption, Json, Model, ModelOption, Seed, Width
+from signalprop._options import Depth, FieldOption, Json, ModelOption, Seed, Width
 from signalprop._recurrence_command import recurrence
 from signalprop._regime_command import regime
 from signalprop._sample_command import sample
@@ -39,6 +39,7 @@ from signalprop._terminal import (
 from signalprop._terminal import sentences as _sentences
 from signalprop._train_command import train
 from signalprop.fields import Field
+from signalprop.models import Model, energy_of
 
 if TYPE_CHECKING:
     from signalprop.verify.check import Check
@@ -103,20 +104,17 @@ def _before_commands(
 def energy(
     n: Width,
     k: Depth,
-    field: FieldOption = Field.COMPLEX,
+    field: FieldOption = Field.REAL,
     model: ModelOption = Model.RNN,
     scale: Annotated[float, typer.Option("--scale", help="Factor g on every weight.")] = 1.0,
     as_json: Json = False,
 ) -> None:
     """Exact mean signal energy after k steps."""
     with _sentences():
-        from signalprop.energy import lru_energy, rnn_energy
-
-        compute = rnn_energy if model is Model.RNN else lru_energy
-        log_value = float(compute(n, k, field, scale=scale, log=True))
+        log_value = float(energy_of(model)(n, k, field, scale=scale, log=True))
         infinite_log = _infinite_width_log(model, k, scale)
     c = k / math.sqrt(n)
-    symbol = "Q" if model is Model.RNN else "S"
+    symbol = model.symbol
     value, infinite = plain(log_value), plain(infinite_log)
     status, cited = mean_status(field), f"signalprop cite energy --field {field.value}"
     if as_json:
@@ -137,12 +135,11 @@ def energy(
             }
         )
         return
-    recurrence = "h <- W h" if model is Model.RNN else "h <- W h + x"
     what = f"E||W^k x||^2/n, k = {k}" if model is Model.RNN else f"E||h(t)||^2/n, t = {k}"
     scaled = "" if scale == 1.0 else f", scaled by g = {scale:.10g}"
     print_rows(
         [
-            ("recurrence", f"{recurrence}, {field.value} Gaussian weights{scaled}"),
+            ("recurrence", f"{model.step}, {field.value} Gaussian weights{scaled}"),
             ("width", f"n = {n}"),
             ("steps", f"{k}, which is c = {c:.4g} times sqrt(n)"),
             (f"mean energy {symbol}", f"{show(log_value)}   ({what})"),
@@ -156,7 +153,7 @@ def energy(
         print()
         print_text("This is the average over draws of W; far past sqrt(n) steps it is carried by rare draws.")
         if scale == 1.0 and k <= _LARGEST_HINT:
-            option = "" if model is Model.RNN else " --model lru"
+            option = "" if model is Model.RNN else " --model driven"
             print_text(f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}{option}", "  ")
 
 

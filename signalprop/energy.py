@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from signalprop._checks import INT64_LIMIT, positive_float, whole_numbers
 from signalprop._complex_energy import block_rules
 from signalprop._logs import from_logs
 from signalprop._threads import thread_map
-from signalprop.fields import Field, as_field
+from signalprop.fields import Field, as_field, by_field
 
 MAX_ZONAL_K = 20_000
 MAX_ZONAL_T = 5_000
@@ -32,7 +32,7 @@ _LONGEST_PATH = 2_000_000
 _PATH_ADVANTAGE = 300  # summing one t by blocks costs about as much as this many terms of a path
 
 
-def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "complex", *, scale: float = 1.0, log: bool = False) -> Any:
+def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "real", *, scale: float = 1.0, log: bool = False) -> Any:
     r"""Mean signal energy of a linear recurrence after k steps, exact at finite width.
 
     .. math:: Q_{n,k} = \tfrac1n E\lVert (gW)^k x\rVert^2 = g^{2k} n^{-(k+1)} E\,\mathrm{tr}[G^k (G^k)^*]
@@ -46,7 +46,7 @@ def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "complex", *, scale: flo
         Width and recurrent depth; whole numbers or arrays of them, broadcast against each other. 1 <= n <= 1e18;
         0 <= k <= 1e18 (complex), 0 <= k <= 20000 (real, quaternion).
     field
-        ``"complex"``, ``"real"`` or ``"quaternion"`` weights.
+        ``"real"`` (the default, as a framework makes them), ``"complex"`` or ``"quaternion"`` weights.
     scale
         g, the factor on every weight.
     log
@@ -74,19 +74,21 @@ def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "complex", *, scale: flo
 
     Examples
     --------
-    >>> float(rnn_energy(2500, 250)).__round__(2)
+    >>> float(rnn_energy(2500, 250, "complex")).__round__(2)
     8229.53
     >>> rnn_energy(100, [0, 1, 2], "real")
     array([1.  , 1.  , 1.0002])
     """
     kind = as_field(field)
     log_scale = float(np.log(positive_float(scale, "scale")))
-    widths, depths = _pair(n, k, "k", INT64_LIMIT if kind is Field.COMPLEX else MAX_ZONAL_K, kind)
+    widths, depths = _pair(
+        n, k, "k", by_field(kind, real=MAX_ZONAL_K, complex=INT64_LIMIT, quaternion=MAX_ZONAL_K), kind
+    )
     out = _log_rnn(widths, depths, kind)
     return from_logs(out + 2.0 * depths * log_scale if log_scale else out, log)
 
 
-def lru_energy(n: ArrayLike, t: ArrayLike, field: str = "complex", *, scale: float = 1.0, log: bool = False) -> Any:
+def lru_energy(n: ArrayLike, t: ArrayLike, field: str = "real", *, scale: float = 1.0, log: bool = False) -> Any:
     r"""Mean energy of a dense linear recurrence driven by a fresh input at every step, after t steps.
 
     .. math:: S_{n,t} = \tfrac1n E\lVert h(t)\rVert^2 = \sum_{k=0}^{t} g^{2k} Q_{n,k},
@@ -121,18 +123,21 @@ def lru_energy(n: ArrayLike, t: ArrayLike, field: str = "complex", *, scale: flo
 
     Examples
     --------
-    >>> lru_energy(100, [0, 1, 2])
+    >>> lru_energy(100, [0, 1, 2], "complex")
     array([1.    , 2.    , 3.0001])
     """
     kind = as_field(field)
     log_scale = float(np.log(positive_float(scale, "scale")))
-    widths, times = _pair(n, t, "t", INT64_LIMIT if kind is Field.COMPLEX else MAX_ZONAL_T, kind)
+    widths, times = _pair(
+        n, t, "t", by_field(kind, real=MAX_ZONAL_T, complex=INT64_LIMIT, quaternion=MAX_ZONAL_T), kind
+    )
+    summed_by_blocks = by_field(kind, real=False, complex=True, quaternion=False)
 
     kernels = _kernels(times.size > _PLAIN_SUMS)
 
     def sums(width: int, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
         out = np.empty(wanted.size)
-        if kind is Field.COMPLEX and wanted[-1] > min(_PATH_ADVANTAGE * wanted.size, _LONGEST_PATH):
+        if summed_by_blocks and wanted[-1] > min(_PATH_ADVANTAGE * wanted.size, _LONGEST_PATH):
             kernels.log_s_many_kernel(np.full(wanted.size, float(width)), log_scale, wanted, block_rules(), out)
             return out
         steps = np.arange(wanted[-1] + 1)
@@ -140,28 +145,42 @@ def lru_energy(n: ArrayLike, t: ArrayLike, field: str = "complex", *, scale: flo
         kernels.log_sum_path_kernel(log_terms, wanted, out)
         return out
 
-    return from_logs(_by_width(widths, times, sums, threaded=kind is Field.COMPLEX), log)
+    return from_logs(_by_width(widths, times, sums, threaded=summed_by_blocks), log)
 
 
 def _log_rnn(widths: NDArray[np.int64], depths: NDArray[np.int64], kind: Field) -> NDArray[np.float64]:
-    if kind is Field.COMPLEX:
-        flat_n, flat_k = widths.astype(np.float64).ravel(), np.ascontiguousarray(depths).ravel()
-        out = np.empty(flat_k.size)
-        compute = _kernels(flat_k.size > _PLAIN_VALUES).log_q_many_kernel
+    match kind:
+        case Field.COMPLEX:
+            return _log_rnn_complex(widths, depths)
+        case Field.REAL:
+            return _log_rnn_zonal(widths, depths, quaternion=False)
+        case Field.QUATERNION:
+            return _log_rnn_zonal(widths, depths, quaternion=True)
+        case _:
+            assert_never(kind)
 
-        def fill(start: int) -> None:
-            part = slice(start, start + _CHUNK)
-            compute(flat_n[part], flat_k[part], out[part])
 
-        for _ in thread_map(fill, range(0, out.size, _CHUNK)):
-            pass
-        return out.reshape(depths.shape)
+def _log_rnn_complex(widths: NDArray[np.int64], depths: NDArray[np.int64]) -> NDArray[np.float64]:
+    flat_n, flat_k = widths.astype(np.float64).ravel(), np.ascontiguousarray(depths).ravel()
+    out = np.empty(flat_k.size)
+    compute = _kernels(flat_k.size > _PLAIN_VALUES).log_q_many_kernel
 
+    def fill(start: int) -> None:
+        part = slice(start, start + _CHUNK)
+        compute(flat_n[part], flat_k[part], out[part])
+
+    for _ in thread_map(fill, range(0, out.size, _CHUNK)):
+        pass
+    return out.reshape(depths.shape)
+
+
+def _log_rnn_zonal(widths: NDArray[np.int64], depths: NDArray[np.int64], *, quaternion: bool) -> NDArray[np.float64]:
+    """Real weights, or quaternion ones at -2n."""
     worth_compiling = float(np.sum(depths, dtype=np.float64)) > _PLAIN_ROWS
     chosen = _kernels(worth_compiling)
 
     def energies(width: int, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
-        logs = chosen.prefix_logs_kernel(float(width), kind is Field.QUATERNION, int(wanted[-1]) + 2)
+        logs = chosen.prefix_logs_kernel(float(width), quaternion, int(wanted[-1]) + 2)
         out = np.empty(wanted.size)
         # The cost grows like k^2: deal the k out like cards, so that the threads finish together.
         hands = [slice(i, None, 32) for i in range(min(32, wanted.size))]
@@ -209,7 +228,7 @@ def _pair(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     widths = whole_numbers(n, "n", 1, beyond="Use signalprop.exact, which has no bound on n.")
     law = "Past c ~ sqrt(log n), regimes.two_term_rnn gives the real energy to a few per cent."
-    beyond = law if kind is Field.REAL else ""
+    beyond = by_field(kind, real=law, complex="", quaternion="")
     steps = whole_numbers(k, name, 0, maximum, beyond)
     try:
         shaped = np.broadcast_arrays(widths, steps)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
+from typing import assert_never
 
 from flint import fmpq, fmpz
 
 from signalprop._checks import whole_number
-from signalprop.fields import Field, as_field
+from signalprop.fields import Field, as_field, by_field
 from signalprop.moments import zonal_coefficients
 from signalprop.wick.words import second_moments
 
@@ -17,7 +18,7 @@ MAX_COMPLEX_K = 100_000
 MAX_ZONAL_K = 2_000
 
 
-def rnn_energy(n: int, k: int, field: str = "complex", *, scale: Fraction | int = 1) -> Fraction:
+def rnn_energy(n: int, k: int, field: str = "real", *, scale: Fraction | int = 1) -> Fraction:
     r"""Q_{n,k} = (g^{2k}/n) E||W^k x||^2 as a fraction.
 
     Parameters
@@ -40,7 +41,7 @@ def rnn_energy(n: int, k: int, field: str = "complex", *, scale: Fraction | int 
 
     Examples
     --------
-    >>> rnn_energy(10, 4)
+    >>> rnn_energy(10, 4, "complex")
     Fraction(2877, 2500)
     >>> rnn_energy(1, 5, "real")  # (2k-1)!!
     Fraction(945, 1)
@@ -51,7 +52,7 @@ def rnn_energy(n: int, k: int, field: str = "complex", *, scale: Fraction | int 
     return _energy(width, depth, kind) * _factor(scale) ** (2 * depth)
 
 
-def lru_energy(n: int, t: int, field: str = "complex", *, scale: Fraction | int = 1) -> Fraction:
+def lru_energy(n: int, t: int, field: str = "real", *, scale: Fraction | int = 1) -> Fraction:
     r"""S_{n,t} = sum_{k=0}^{t} g^{2k} Q_{n,k} as a fraction: the dense recurrence with a fresh input at each step.
 
     For complex weights and g = 1 in summed form (status P), with r_m = n(n+1)..(n+m-1)/n^m and
@@ -70,7 +71,8 @@ def lru_energy(n: int, t: int, field: str = "complex", *, scale: Fraction | int 
     width = whole_number(n, "n", 1)
     time = _depth(t, "t", kind)
     square = _factor(scale) ** 2
-    if kind is not Field.COMPLEX or square != 1:
+    summed_form = by_field(kind, real=False, complex=True, quaternion=False)
+    if not summed_form or square != 1:
         return sum((_energy(width, k, kind) * square**k for k in range(time + 1)), Fraction(0))
     # Everything over the common denominator n^{t+2}.
     rising, falling, total = fmpz(1), fmpz(1), fmpz(0)
@@ -84,7 +86,7 @@ def lru_energy(n: int, t: int, field: str = "complex", *, scale: Fraction | int 
     return _fraction(numerator, (time + 2) * fmpz(width) ** (time + 2))
 
 
-def energy_variance(n: int, k: int, field: str = "complex") -> Fraction:
+def energy_variance(n: int, k: int, field: str = "real") -> Fraction:
     r"""Variance over draws of W of the energy ||W^k x||^2 of one unit vector x, as a fraction.
 
     From the loop equations: with M = (G^k)* G^k, E||W^k x||^4 is [E(tr M)^2 + E tr M^2]/(n(n+1) n^{2k}) for complex and
@@ -112,10 +114,23 @@ def energy_variance(n: int, k: int, field: str = "complex") -> Fraction:
     depth = whole_number(
         k, "k", 0, 9, "Deeper loop equations take hours; estimate the variance with signalprop.sample."
     )
+    weight = _trace_weight(kind)
     square, trace = (sum(c * width**j for j, c in enumerate(row)) for row in _second_moments(depth, kind))
-    weight = 1 if kind is Field.COMPLEX else 2
     fourth = Fraction(square + weight * trace, width * (width + weight) * width ** (2 * depth))
     return fourth - _energy(width, depth, kind) ** 2
+
+
+def _trace_weight(kind: Field) -> int:
+    """Weight of E tr M^2 beside E (tr M)^2 in the fourth moment."""
+    match kind:
+        case Field.COMPLEX:
+            return 1
+        case Field.REAL:
+            return 2
+        case Field.QUATERNION:
+            raise ValueError("field='quaternion' has no second moment here; estimate it with signalprop.sample.")
+        case _:
+            assert_never(kind)
 
 
 @lru_cache(maxsize=32)
@@ -125,11 +140,21 @@ def _second_moments(k: int, field: Field) -> tuple[tuple[int, ...], tuple[int, .
 
 
 def _energy(n: int, k: int, kind: Field) -> Fraction:
-    if kind is Field.COMPLEX:
-        rising = _product(range(n, n + k + 2))
-        falling = _product(range(n, n - k - 2, -1)) if n > k + 1 else fmpz(0)
-        return _fraction(rising - falling, (k + 1) * (k + 2) * fmpz(n) ** (k + 1))
-    base = n if kind is Field.REAL else -2 * n
+    match kind:
+        case Field.COMPLEX:
+            rising = _product(range(n, n + k + 2))
+            falling = _product(range(n, n - k - 2, -1)) if n > k + 1 else fmpz(0)
+            return _fraction(rising - falling, (k + 1) * (k + 2) * fmpz(n) ** (k + 1))
+        case Field.REAL:
+            return _zonal_energy(n, k)
+        case Field.QUATERNION:
+            return _zonal_energy(-2 * n, k)
+        case _:
+            assert_never(kind)
+
+
+def _zonal_energy(base: int, k: int) -> Fraction:
+    """The sum over partitions at width `base`: n for real weights, -2n for quaternion ones."""
     size = k + 1
     p, q, s = ([fmpz(1)] for _ in range(3))
     for j in range(size):
@@ -158,7 +183,11 @@ def _product(factors: Iterable[int]) -> fmpz:
 
 def _depth(value: int, name: str, kind: Field) -> int:
     return whole_number(
-        value, name, 0, MAX_COMPLEX_K if kind is Field.COMPLEX else MAX_ZONAL_K, "Use signalprop.energy for more."
+        value,
+        name,
+        0,
+        by_field(kind, real=MAX_ZONAL_K, complex=MAX_COMPLEX_K, quaternion=MAX_ZONAL_K),
+        "Use signalprop.energy for more.",
     )
 
 

@@ -15,6 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import TypeVar, assert_never
+
+T = TypeVar("T")
 
 
 class Field(StrEnum):
@@ -33,7 +36,7 @@ class Field(StrEnum):
     @property
     def beta(self) -> int:
         """Dyson index: the number of real parts of one entry (1, 2 or 4)."""
-        return {"real": 1, "complex": 2, "quaternion": 4}[self.value]
+        return by_field(self, real=1, complex=2, quaternion=4)
 
 
 def as_field(field: str) -> Field:
@@ -53,6 +56,28 @@ def as_field(field: str) -> Field:
         return Field(field)
     except ValueError:
         raise ValueError(f"field must be one of {choices(Field)}, got {field!r}.") from None
+
+
+def by_field(field: Field, *, real: T, complex: T, quaternion: T) -> T:
+    """Choose by field, with a value for every one of them.
+
+    All choices between fields go through here (or through a `match` with `assert_never`), so that a field that is
+    added is a type error wherever it has no answer yet, never another field's answer.
+
+    Examples
+    --------
+    >>> by_field(Field.QUATERNION, real="O(n)", complex="U(n)", quaternion="Sp(n)")
+    'Sp(n)'
+    """
+    match field:
+        case Field.REAL:
+            return real
+        case Field.COMPLEX:
+            return complex
+        case Field.QUATERNION:
+            return quaternion
+        case _:
+            assert_never(field)
 
 
 def one_of(value: str, options: Iterable[str], name: str) -> str:

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import assert_never
 
 from flint import fmpq, fmpq_poly, fmpz, fmpz_poly
 
 from signalprop._checks import whole_number
-from signalprop.fields import Field, as_field
+from signalprop.fields import Field, as_field, by_field
 
 MAX_K = 500
 
 
-def trace_polynomial(k: int, field: str = "complex") -> tuple[int, ...]:
+def trace_polynomial(k: int, field: str = "real") -> tuple[int, ...]:
     r"""Integer coefficients of :math:`M_k(n) = E\,\mathrm{tr}[G^k (G^k)^*]`, ascending powers of n.
 
     .. math:: M_k(n) = \frac{1}{\mathrm{trace\_denominator}(k, field)} \sum_j \mathrm{coefficient}_j\, n^j
@@ -62,16 +63,20 @@ def trace_polynomial(k: int, field: str = "complex") -> tuple[int, ...]:
     depth = whole_number(
         k, "k", 0, MAX_K, "For larger k evaluate signalprop.rnn_energy or exact.rnn_energy at a given n."
     )
-    if kind is Field.COMPLEX:
-        return _padded(_complex_polynomial(depth), depth)
-    real = _padded(_real_polynomial(depth), depth)
-    if kind is Field.REAL:
-        return real
-    # 2^k (real coefficient) (-2)^{j-k-1} n^j: an integer for j >= 1, and there is no constant term.
-    return tuple((-1) ** (depth + 1 - j) * value << (j - 1) if j else 0 for j, value in enumerate(real))
+    match kind:
+        case Field.COMPLEX:
+            return _padded(_complex_polynomial(depth), depth)
+        case Field.REAL:
+            return _padded(_real_polynomial(depth), depth)
+        case Field.QUATERNION:
+            real = _padded(_real_polynomial(depth), depth)
+            # 2^k (real coefficient) (-2)^{j-k-1} n^j: an integer for j >= 1, and there is no constant term.
+            return tuple((-1) ** (depth + 1 - j) * value << (j - 1) if j else 0 for j, value in enumerate(real))
+        case _:
+            assert_never(kind)
 
 
-def trace_denominator(k: int, field: str = "complex") -> int:
+def trace_denominator(k: int, field: str = "real") -> int:
     """Common denominator of the coefficients of M_k: 1 (complex, real), 2^k (quaternion).
 
     Examples
@@ -80,7 +85,7 @@ def trace_denominator(k: int, field: str = "complex") -> int:
     8
     """
     depth = whole_number(k, "k", 0)
-    return 1 << depth if as_field(field) is Field.QUATERNION else 1
+    return by_field(as_field(field), real=1, complex=1, quaternion=1 << depth)
 
 
 def zonal_coefficients(k: int) -> Iterator[tuple[int, int, int, Fraction]]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, assert_never
 
 import mpmath
 from flint import arb, ctx, fmpq
 
 from signalprop._checks import whole_number
-from signalprop.fields import Field, as_field
+from signalprop.fields import Field, as_field, by_field
 
 Scale = int | float | Fraction
 
@@ -27,7 +27,7 @@ MAX_ZONAL_T = 300
 MAX_DIGITS = 100_000
 
 
-def rnn_energy(n: int, k: int, field: str = "complex", digits: int = 50, *, scale: Scale = 1) -> Any:
+def rnn_energy(n: int, k: int, field: str = "real", digits: int = 50, *, scale: Scale = 1) -> Any:
     r"""Q_{n,k} = E||W^k x||^2/n, correct to `digits` significant digits.
 
     Parameters
@@ -58,15 +58,15 @@ def rnn_energy(n: int, k: int, field: str = "complex", digits: int = 50, *, scal
 
     Examples
     --------
-    >>> print(rnn_energy(10, 4, digits=20))
+    >>> print(rnn_energy(10, 4, "complex", digits=20))
     1.1508
-    >>> print(rnn_energy(10**12, 5000, digits=30))
+    >>> print(rnn_energy(10**12, 5000, "complex", digits=30))
     1.00000000002605208229145339618
     """
     return _to_mpmath(rnn_energy_ball(n, k, field, digits, scale=scale), digits)
 
 
-def lru_energy(n: int, t: int, field: str = "complex", digits: int = 50, *, scale: Scale = 1) -> Any:
+def lru_energy(n: int, t: int, field: str = "real", digits: int = 50, *, scale: Scale = 1) -> Any:
     r"""S_{n,t} = sum_{k<=t} Q_{n,k}, correct to `digits` significant digits; the dense driven recurrence.
 
     Complex weights by the summed form (status P), t <= 100000; real and quaternion weights as a sum of Q, t <= 300.
@@ -74,45 +74,63 @@ def lru_energy(n: int, t: int, field: str = "complex", digits: int = 50, *, scal
 
     Examples
     --------
-    >>> print(lru_energy(10, 2, digits=20))
+    >>> print(lru_energy(10, 2, "complex", digits=20))
     3.01
     """
     return _to_mpmath(lru_energy_ball(n, t, field, digits, scale=scale), digits)
 
 
-def rnn_energy_ball(n: int, k: int, field: str = "complex", digits: int = 50, *, scale: Scale = 1) -> arb:
+def rnn_energy_ball(n: int, k: int, field: str = "real", digits: int = 50, *, scale: Scale = 1) -> arb:
     """Q_{n,k} as a ball whose relative radius is below 10^-digits; arguments as for `rnn_energy`.
 
     Examples
     --------
-    >>> rnn_energy_ball(10, 4, digits=10)
+    >>> rnn_energy_ball(10, 4, "complex", digits=10)
     [1.15080000000000 +/- ...]
     """
     kind, square = as_field(field), _square(scale)
     width = whole_number(n, "n", 1, MAX_N, "exact.rnn_energy has no bound on n.")
     depth = whole_number(
-        k, "k", 0, MAX_COMPLEX_K if kind is Field.COMPLEX else MAX_ZONAL_K, "energy.rnn_energy goes further."
+        k,
+        "k",
+        0,
+        by_field(kind, real=MAX_ZONAL_K, complex=MAX_COMPLEX_K, quaternion=MAX_ZONAL_K),
+        "energy.rnn_energy goes further.",
     )
-    if kind is Field.COMPLEX:
-        return _raise_precision(lambda: _complex_energy(width, depth) * arb(square) ** depth, digits)
-    return _raise_precision(lambda: _zonal_energy(width, depth, kind) * arb(square) ** depth, digits)
+    return _raise_precision(lambda: _energy(width, depth, kind) * arb(square) ** depth, digits)
 
 
-def lru_energy_ball(n: int, t: int, field: str = "complex", digits: int = 50, *, scale: Scale = 1) -> arb:
+def lru_energy_ball(n: int, t: int, field: str = "real", digits: int = 50, *, scale: Scale = 1) -> arb:
     """S_{n,t} as a ball whose relative radius is below 10^-digits; arguments as for `lru_energy`."""
     kind, square = as_field(field), _square(scale)
     width = whole_number(n, "n", 1, MAX_N, "exact.lru_energy has no bound on n.")
     time = whole_number(
-        t, "t", 0, MAX_COMPLEX_K if kind is Field.COMPLEX else MAX_ZONAL_T, "energy.lru_energy goes further."
+        t,
+        "t",
+        0,
+        by_field(kind, real=MAX_ZONAL_T, complex=MAX_COMPLEX_K, quaternion=MAX_ZONAL_T),
+        "energy.lru_energy goes further.",
     )
-    if kind is Field.COMPLEX and square == 1:
+    summed_form = by_field(kind, real=False, complex=True, quaternion=False)
+    if summed_form and square == 1:
         return _raise_precision(lambda: _complex_sum(width, time), digits)
 
-    def one(k: int) -> arb:
-        energy = _complex_energy(width, k) if kind is Field.COMPLEX else _zonal_energy(width, k, kind)
-        return energy * arb(square) ** k
+    def total() -> arb:
+        return sum((_energy(width, k, kind) * arb(square) ** k for k in range(time + 1)), arb(0))
 
-    return _raise_precision(lambda: sum((one(k) for k in range(time + 1)), arb(0)), digits)
+    return _raise_precision(total, digits)
+
+
+def _energy(n: int, k: int, kind: Field) -> arb:
+    match kind:
+        case Field.COMPLEX:
+            return _complex_energy(n, k)
+        case Field.REAL:
+            return _zonal_energy(k, n)
+        case Field.QUATERNION:
+            return _zonal_energy(k, -2 * n)
+        case _:
+            assert_never(kind)
 
 
 def _square(scale: Scale) -> fmpq:
@@ -154,9 +172,11 @@ def _complex_sum(n: int, t: int) -> arb:
     return total - arb(n) / (t + 2) * (rising - falling)
 
 
-def _zonal_energy(n: int, k: int, kind: Field) -> arb:
-    """The sum over partitions (a, b, 1^c) of K = k+1 with D = a - b outside: its weight is linear in b at fixed D."""
-    base = n if kind is Field.REAL else -2 * n
+def _zonal_energy(k: int, base: int) -> arb:
+    """The sum over partitions (a, b, 1^c) of K = k+1 with D = a - b outside: its weight is linear in b at fixed D.
+
+    At width `base`: n for real weights, -2n for quaternion ones.
+    """
     size = k + 1
 
     def products(first: int, step: int) -> list[arb]:

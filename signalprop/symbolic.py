@@ -15,7 +15,7 @@ from sympy import latex
 
 from signalprop import moments
 from signalprop._checks import whole_number
-from signalprop.fields import Field, as_field
+from signalprop.fields import Field, as_field, by_field
 
 __all__ = [
     "expansion",
@@ -45,7 +45,7 @@ def symbol(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, integer=True, **{"positive" if name in ("n", "N") else "nonnegative": True})
 
 
-def trace_polynomial(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
+def trace_polynomial(n: Any, k: Any, field: str = "real") -> sympy.Expr:
     """M_k(n) = E tr[G^k (G^k)*] as an expression; arguments as for `rnn_energy`.
 
     Examples
@@ -64,7 +64,7 @@ def trace_polynomial(n: Any, k: Any, field: str = "complex") -> sympy.Expr:
     return (rising - falling) / ((depth + 1) * (depth + 2))
 
 
-def rnn_energy(n: Any, k: Any, field: str = "complex", *, scale: Any = 1) -> sympy.Expr:
+def rnn_energy(n: Any, k: Any, field: str = "real", *, scale: Any = 1) -> sympy.Expr:
     r"""Q_{n,k} as an expression in n, k.
 
     Parameters
@@ -92,9 +92,9 @@ def rnn_energy(n: Any, k: Any, field: str = "complex", *, scale: Any = 1) -> sym
     --------
     >>> rnn_energy("n", 3, "real")
     1 + 10/n**2 + 4/n**3
-    >>> rnn_energy("n", "k")
+    >>> rnn_energy("n", "k", "complex")
     n**(-k - 1)*(-FallingFactorial(n, k + 2) + RisingFactorial(n, k + 2))/((k + 1)*(k + 2))
-    >>> rnn_energy(10, 4)
+    >>> rnn_energy(10, 4, "complex")
     2877/2500
     """
     width, depth = _pair(n, k, "k")
@@ -104,7 +104,7 @@ def rnn_energy(n: Any, k: Any, field: str = "complex", *, scale: Any = 1) -> sym
     return factor * sympy.powsimp(trace_polynomial(width, depth, field) / width ** (depth + 1))
 
 
-def lru_energy(n: Any, t: Any, field: str = "complex", *, scale: Any = 1, form: str = "sum") -> sympy.Expr:
+def lru_energy(n: Any, t: Any, field: str = "real", *, scale: Any = 1, form: str = "sum") -> sympy.Expr:
     r"""S_{n,t} as an expression.
 
     Parameters
@@ -119,7 +119,7 @@ def lru_energy(n: Any, t: Any, field: str = "complex", *, scale: Any = 1, form: 
     --------
     >>> lru_energy("n", 3, "real")
     4 + 12/n**2 + 4/n**3
-    >>> lru_energy("n", 3, form="summed")
+    >>> lru_energy("n", 3, "complex", form="summed")
     4 + 6/n**2
     """
     kind = as_field(field)
@@ -168,7 +168,7 @@ def lru_summed_form_residual() -> sympy.Expr:
     return sympy.simplify(growth - q)
 
 
-def expansion(field: str = "complex", order: int = 4) -> list[sympy.Expr]:
+def expansion(field: str = "real", order: int = 4) -> list[sympy.Expr]:
     r"""Coefficients q_0(k), .., q_order(k) of :math:`Q_{n,k} = \sum_m q_m(k)\, n^{-m}`, as expressions in k.
 
     Polynomials of degree <= 2m (complex) or quasi-polynomials of period 2 (real, quaternion), found by exact interpolation of
@@ -231,7 +231,7 @@ def _expansion_coefficient(kind: Field, m: int) -> sympy.Expr:
         return sympy.Rational(_row(k, kind)[j] if j >= 0 else 0, moments.trace_denominator(k, kind))
 
     k = symbol("k")
-    period = 1 if kind is Field.COMPLEX else 2
+    period = by_field(kind, real=2, complex=1, quaternion=2)
     pieces = []
     for first in range(period):
         points = [first + period * i for i in range(2 * m + 1 + CONFIRMATIONS)]

@@ -281,13 +281,13 @@ def test_running_estimate_stays_beside_the_bar(monkeypatch):
     from types import SimpleNamespace
 
     from signalprop import _sample_command
-    from signalprop._options import Model
+    from signalprop.models import Model
 
     said = []
     monkeypatch.setattr(_sample_command.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(_sample_command, "time", SimpleNamespace(monotonic=lambda: 100.0))  # no time passes
     running = _sample_command._Running(lambda *shown: said.append(shown), Model.RNN, _sample_command.MethodName.KRYLOV)
-    whole = sample(9, 4, samples=1200, seed=1, workers=1, progress=running.progress, watch=running.watch)
+    whole = sample(9, 4, "complex", samples=1200, seed=1, workers=1, progress=running.progress, watch=running.watch)
     assert said[0][0] == 512 / 1200
     assert "(512 draws)" in said[0][1]
     assert [shares for shares, _ in said] == [512 / 1200, 1024 / 1200, 1.0]

@@ -27,7 +27,7 @@ def test_oracle_table(energies):
 
 
 def test_documented_values():
-    assert energy.rnn_energy(2500, 250) == pytest.approx(8229.53, abs=5e-3)
+    assert energy.rnn_energy(2500, 250, "complex") == pytest.approx(8229.53, abs=5e-3)
     assert energy.rnn_energy(2500, 250, "real") == pytest.approx(3.5271e7, rel=2e-5)
 
 
@@ -50,7 +50,7 @@ def test_documented_values():
 @example(n=10**18, k=10**5)
 @example(n=10**18, k=2)
 def test_complex_accuracy_anywhere(n, k):
-    assert relative_error(energy.rnn_energy(n, k, log=True), complex_log_energy(n, k)) <= TOLERANCE
+    assert relative_error(energy.rnn_energy(n, k, "complex", log=True), complex_log_energy(n, k)) <= TOLERANCE
 
 
 @settings(max_examples=200, deadline=None)
@@ -58,19 +58,19 @@ def test_complex_accuracy_anywhere(n, k):
 def test_complex_accuracy_near_every_regime_boundary(k, ratio, power):
     # n between k^p/100 and 100 k^p: subcritical to superlinear.
     n = min(10**18, max(1, int(10.0**ratio * float(k) ** power)))
-    assert relative_error(energy.rnn_energy(n, k, log=True), complex_log_energy(n, k)) <= TOLERANCE
+    assert relative_error(energy.rnn_energy(n, k, "complex", log=True), complex_log_energy(n, k)) <= TOLERANCE
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 63, 64, 65, 100, 1000])
 def test_complex_accuracy_for_all_depths_around_the_width(n):
     for k in range(max(0, n - 40), n + 40):
-        assert relative_error(energy.rnn_energy(n, k, log=True), complex_log_energy(n, k)) <= TOLERANCE, k
+        assert relative_error(energy.rnn_energy(n, k, "complex", log=True), complex_log_energy(n, k)) <= TOLERANCE, k
 
 
 def test_complex_relative_accuracy_of_the_log_where_q_is_almost_one():
     # Q - 1 = binom(k+2, 4)/n^2 + ... lies far below the rounding unit, log Q still has its leading digits.
     for n, k in [(10**12, 10), (10**15, 1000), (10**18, 10**5)]:
-        assert float(energy.rnn_energy(n, k, log=True)) == pytest.approx(
+        assert float(energy.rnn_energy(n, k, "complex", log=True)) == pytest.approx(
             float(complex_log_energy(n, k)), rel=1e-9, abs=0.0
         )
 
@@ -139,7 +139,7 @@ def test_scale_multiplies_each_step(field, scale):
 
 def _direct_log_sum(n, t, log_scale=0.0):
     k = np.arange(t + 1)
-    terms = energy.rnn_energy(n, k, log=True) + 2.0 * k * log_scale
+    terms = energy.rnn_energy(n, k, "complex", log=True) + 2.0 * k * log_scale
     top = terms.max()
     return top + math.log(math.fsum(np.exp(terms - top)))
 
@@ -156,7 +156,7 @@ def _direct_log_sum(n, t, log_scale=0.0):
 @example(n=3000, t=50_000, log_scale=-1e-3)
 def test_sums_by_blocks_equal_sums_term_by_term(n, t, log_scale):
     # One far t takes the quadrature; the reference adds every term.
-    got = energy.lru_energy(n, t, scale=math.exp(log_scale), log=True)
+    got = energy.lru_energy(n, t, "complex", scale=math.exp(log_scale), log=True)
     want = _direct_log_sum(n, t, log_scale)
     assert abs(got - want) <= 1e-13 * max(1.0, abs(want))
 
@@ -169,7 +169,7 @@ def test_sums_by_blocks_where_the_summand_bends_inside_its_blocks():
         t = int(max(200, math.sqrt(n) * np.exp(rng.uniform(0.0, 3.0))))
         log_scale = rng.choice([0.0, -1e-3, -0.02])
         want = _direct_log_sum(n, t, log_scale)
-        got = energy.lru_energy(n, t, scale=math.exp(log_scale), log=True)
+        got = energy.lru_energy(n, t, "complex", scale=math.exp(log_scale), log=True)
         assert abs(got - want) <= 1e-13 * max(1.0, abs(want)), (n, t, log_scale)
 
 
@@ -189,39 +189,43 @@ def test_sums_by_blocks_do_not_slow_down_with_time(scale, monkeypatch):
     for t in (10**6, 10**12, 10**18 - 10**6):
         for n in (3, 10**6, 10**12, 10**18):
             calls[0] = 0
-            assert math.isfinite(energy.lru_energy(n, t, scale=scale, log=True))
+            assert math.isfinite(energy.lru_energy(n, t, "complex", scale=scale, log=True))
             assert calls[0] < 6000, (n, t)
     if scale < 1:
-        assert energy.lru_energy(10**18, 10**12, scale=scale) == pytest.approx(1.0 / (1.0 - scale**2), rel=1e-13)
+        assert energy.lru_energy(10**18, 10**12, "complex", scale=scale) == pytest.approx(
+            1.0 / (1.0 - scale**2), rel=1e-13
+        )
 
 
 def test_depth_next_to_the_width_at_the_largest_widths():
     # n and k + 2 round to the same float there; the falling factorial is gone, the rising one rules.
     for n in (2**57 + 2**10, 10**17 + 3, 10**18):
         for k in (n - 65, n - 64, n - 17, n - 2, n - 1, n, min(n + 40, 10**18)):
-            got = energy.rnn_energy(n, k, log=True)
+            got = energy.rnn_energy(n, k, "complex", log=True)
             c = k / n
             want = n * ((1 + c) * math.log1p(c) - c)
             assert got == pytest.approx(want, rel=1e-13), (n, k)
-            assert energy.rnn_energy(n, np.full(3000, k), log=True)[0] == pytest.approx(want, rel=1e-13)
+            assert energy.rnn_energy(n, np.full(3000, k), "complex", log=True)[0] == pytest.approx(want, rel=1e-13)
 
 
 def test_sums_by_blocks_at_times_no_loop_reaches():
     # n >> t^2: S = t + 1 + binom(t+3, 5)/n^2 + ...; t >> n: the last two terms are all there is.
-    assert energy.lru_energy(10**18, 10**7) == pytest.approx(10**7 + 1 + math.comb(10**7 + 3, 5) / 1e36, rel=1e-14)
-    log_q, before = energy.rnn_energy(10**6, [10**12, 10**12 - 1], log=True)
-    assert energy.lru_energy(10**6, 10**12, log=True) == pytest.approx(
+    assert energy.lru_energy(10**18, 10**7, "complex") == pytest.approx(
+        10**7 + 1 + math.comb(10**7 + 3, 5) / 1e36, rel=1e-14
+    )
+    log_q, before = energy.rnn_energy(10**6, [10**12, 10**12 - 1], "complex", log=True)
+    assert energy.lru_energy(10**6, 10**12, "complex", log=True) == pytest.approx(
         log_q + math.log1p(math.exp(before - log_q)), rel=1e-14
     )
     # In between, the path through all t (another algorithm) passes through the same value.
-    path = energy.lru_energy(10**8, np.arange(30_001), log=True)
-    assert path[-1] == pytest.approx(energy.lru_energy(10**8, 30_000, log=True), abs=1e-13)
+    path = energy.lru_energy(10**8, np.arange(30_001), "complex", log=True)
+    assert path[-1] == pytest.approx(energy.lru_energy(10**8, 30_000, "complex", log=True), abs=1e-13)
 
 
 def test_log_energy_is_convex_in_depth():
     # What the block sums rely on when they skip a block whose ends are negligible.
     for n in (1, 2, 10, 63, 64, 200, 5000):
-        path = energy.rnn_energy(n, np.arange(6 * n + 200), log=True)
+        path = energy.rnn_energy(n, np.arange(6 * n + 200), "complex", log=True)
         assert np.diff(path, 2).min() >= -1e-12 * path[-1]
 
 
@@ -236,7 +240,7 @@ def test_broadcasting_and_shapes():
             assert np.array_equal(table[0], table[2])
             assert function(20, 3, field) == pytest.approx(table[1, 3], rel=1e-15)
             assert function(20, 3, field).shape == ()
-    assert energy.rnn_energy([], 3).shape == (0,)
+    assert energy.rnn_energy([], 3, "complex").shape == (0,)
     assert energy.lru_energy(np.empty((2, 0), int), 3, "real").shape == (2, 0)
 
 
@@ -260,8 +264,10 @@ def test_energies_fall_with_width(n, k, field):
 
 
 def test_whole_floats_and_numpy_integers_are_accepted():
-    assert energy.rnn_energy(1e6, np.int32(40)) == energy.rnn_energy(10**6, 40)
-    assert np.array_equal(energy.rnn_energy(np.array([1e3, 1e4]), np.uint8(4)), energy.rnn_energy([1000, 10_000], 4))
+    assert energy.rnn_energy(1e6, np.int32(40), "complex") == energy.rnn_energy(10**6, 40, "complex")
+    assert np.array_equal(
+        energy.rnn_energy(np.array([1e3, 1e4]), np.uint8(4), "complex"), energy.rnn_energy([1000, 10_000], 4, "complex")
+    )
 
 
 def test_public_names_are_those_of_energy():
@@ -297,7 +303,7 @@ def test_public_names_are_those_of_energy():
         (lambda f: f(10, 1, scale=10**400), "scale must be a positive finite number, got 1e400 or so"),
         (lambda f: f(10**5000, 1), "n must be at most 1000000000000000000, got 1e5000 or so"),
         (lambda f: f(10, 10**6, "real"), r"(k|t) must be at most \d+, got 1000000\. .*two_term_rnn"),
-        (lambda f: f(10, 10**19), "(k|t) must be at most 1000000000000000000"),
+        (lambda f: f(10, 10**19, "complex"), "(k|t) must be at most 1000000000000000000"),
     ],
 )
 @pytest.mark.parametrize("function", [energy.rnn_energy, energy.lru_energy])
@@ -315,4 +321,4 @@ def test_values_outside_float64_are_refused_not_inf(function):
 
 def test_underflow_is_refused_not_zero():
     with pytest.raises(OverflowError, match=r"e\^-\d+.* is outside the range of float64; use log=True"):
-        energy.rnn_energy(10**6, 100, scale=1e-4)
+        energy.rnn_energy(10**6, 100, "complex", scale=1e-4)

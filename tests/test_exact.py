@@ -3,6 +3,7 @@ from math import factorial, prod
 
 import numpy as np
 import pytest
+import two_by_two
 
 from signalprop import exact, moments, sample
 
@@ -89,6 +90,12 @@ def test_variance_at_width_one_and_against_draws(field):
 
 def test_variance_refuses_what_it_cannot_do():
     with pytest.raises(ValueError, match="k must be at most 9"):
-        exact.energy_variance(10, 10)
-    with pytest.raises(ValueError, match="field='quaternion' has no loop equations"):
+        exact.energy_variance(10, 10, "complex")
+    with pytest.raises(ValueError, match="field='quaternion' has no second moment"):
         exact.energy_variance(10, 2, "quaternion")
+
+
+@pytest.mark.parametrize("depths", [range(61), [97, 150], pytest.param([300, 401], marks=pytest.mark.slow)])
+def test_real_energy_at_width_two_by_a_route_of_its_own(depths):
+    for k in depths:
+        assert exact.rnn_energy(2, k, "real") == two_by_two.rnn_energy(k), k

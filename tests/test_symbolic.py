@@ -24,29 +24,32 @@ def test_symbols_equal_fractions(field):
 
 
 def test_symbolic_depth_equals_integer_depth():
-    general, polynomial = symbolic.rnn_energy("n", "k"), symbolic.trace_polynomial("n", "k")
+    general, polynomial = symbolic.rnn_energy("n", "k", "complex"), symbolic.trace_polynomial("n", "k", "complex")
     for k in range(6):
         for n in (1, 3, 10):
-            assert general.subs({K: k, N: n}).doit() == symbolic.rnn_energy(n, k)
+            assert general.subs({K: k, N: n}).doit() == symbolic.rnn_energy(n, k, "complex")
             assert polynomial.subs({K: k, N: n}).doit() == sum(
-                c * n**j for j, c in enumerate(moments.trace_polynomial(k))
+                c * n**j for j, c in enumerate(moments.trace_polynomial(k, "complex"))
             )
 
 
 def test_gamma_form():
-    form = symbolic.rnn_energy("n", "k").rewrite(sympy.gamma)
+    form = symbolic.rnn_energy("n", "k", "complex").rewrite(sympy.gamma)
     assert form.has(sympy.gamma)
-    assert sympy.simplify(form.subs({N: 30, K: 4})) == symbolic.rnn_energy(30, 4)
+    assert sympy.simplify(form.subs({N: 30, K: 4})) == symbolic.rnn_energy(30, 4, "complex")
 
 
 def test_the_two_forms_of_s_are_equal():
     assert symbolic.lru_summed_form_residual() == 0
     for t in range(7):
-        assert sympy.expand(symbolic.lru_energy("n", t, form="summed") - symbolic.lru_energy("n", t)) == 0
+        assert (
+            sympy.expand(symbolic.lru_energy("n", t, "complex", form="summed") - symbolic.lru_energy("n", t, "complex"))
+            == 0
+        )
     t = sympy.Symbol("t", integer=True, nonnegative=True)
     for form in ("sum", "summed"):
-        expression = symbolic.lru_energy("n", t, form=form)
-        assert sympy.simplify(expression.subs({N: 7, t: 4}).doit()) == symbolic.lru_energy(7, 4)
+        expression = symbolic.lru_energy("n", t, "complex", form=form)
+        assert sympy.simplify(expression.subs({N: 7, t: 4}).doit()) == symbolic.lru_energy(7, 4, "complex")
 
 
 def test_the_proof_of_the_summed_form_can_fail():
@@ -88,10 +91,10 @@ def test_no_symbol_is_captured_by_a_summation_index():
     for name in ("m", "k", "N", "width"):
         for form in ("sum", "summed"):
             for time in (3, "t"):
-                expression = symbolic.lru_energy(name, time, form=form)
+                expression = symbolic.lru_energy(name, time, "complex", form=form)
                 value = expression.subs({symbolic.symbol(name): 7, symbolic.symbol("t"): 3}).doit()
-                assert sympy.simplify(value) == symbolic.lru_energy(7, 3), (name, form, time)
-    assert symbolic.rnn_energy("N", 3).subs(symbolic.symbol("N"), 5) == symbolic.rnn_energy(5, 3)
+                assert sympy.simplify(value) == symbolic.lru_energy(7, 3, "complex"), (name, form, time)
+    assert symbolic.rnn_energy("N", 3, "complex").subs(symbolic.symbol("N"), 5) == symbolic.rnn_energy(5, 3, "complex")
 
 
 def test_scale_as_a_number_and_as_a_symbol():
@@ -100,20 +103,20 @@ def test_scale_as_a_number_and_as_a_symbol():
     half = sympy.Rational(1, 2)
     want = exact.lru_energy(9, 4, "real", scale=Fraction(1, 2))
     assert symbolic.lru_energy(9, 4, "real", scale=half) == sympy.Rational(want.numerator, want.denominator)
-    general = symbolic.lru_energy("n", "t", scale=g).subs({N: 9, symbolic.symbol("t"): 4, g: half}).doit()
-    want = exact.lru_energy(9, 4, scale=Fraction(1, 2))
+    general = symbolic.lru_energy("n", "t", "complex", scale=g).subs({N: 9, symbolic.symbol("t"): 4, g: half}).doit()
+    want = exact.lru_energy(9, 4, "complex", scale=Fraction(1, 2))
     assert sympy.simplify(general) == sympy.Rational(want.numerator, want.denominator)
 
 
 def test_hultman_rows():
     for k in range(9):
-        assert symbolic.hultman_row(k) == wick.cycle_counts(k)
-    assert symbolic.hultman_row(40) == moments.trace_polynomial(40)
+        assert symbolic.hultman_row(k) == wick.cycle_counts(k, "complex")
+    assert symbolic.hultman_row(40) == moments.trace_polynomial(40, "complex")
 
 
 def test_latex():
     assert symbolic.latex(symbolic.rnn_energy("n", 3, "real")) == r"1 + \frac{10}{n^{2}} + \frac{4}{n^{3}}"
-    assert "n" in symbolic.latex(symbolic.lru_energy("n", "t", form="summed"))
+    assert "n" in symbolic.latex(symbolic.lru_energy("n", "t", "complex", form="summed"))
 
 
 @pytest.mark.parametrize(
@@ -122,14 +125,17 @@ def test_latex():
         (lambda: symbolic.rnn_energy("n", "k", "real"), "a symbolic depth k needs field='complex'"),
         (lambda: symbolic.lru_energy("n", "t", "quaternion"), "a symbolic depth t needs field='complex'"),
         (lambda: symbolic.lru_energy("n", 3, "real", form="summed"), "form='summed' is known for complex weights only"),
-        (lambda: symbolic.lru_energy("n", 3, form="closed"), "form must be 'sum' or 'summed', got 'closed'"),
-        (lambda: symbolic.rnn_energy("n", -1), "k must be at least 0, got -1"),
-        (lambda: symbolic.rnn_energy(0, 1), "n must be at least 1, got 0"),
-        (lambda: symbolic.rnn_energy("n+1", 2), r"n must be a symbol, a whole number or a name, got 'n\+1'"),
-        (lambda: symbolic.rnn_energy("n", "n"), "n and k must be different symbols, got n and n"),
+        (lambda: symbolic.lru_energy("n", 3, "complex", form="closed"), "form must be 'sum' or 'summed', got 'closed'"),
+        (lambda: symbolic.rnn_energy("n", -1, "complex"), "k must be at least 0, got -1"),
+        (lambda: symbolic.rnn_energy(0, 1, "complex"), "n must be at least 1, got 0"),
+        (lambda: symbolic.rnn_energy("n+1", 2, "complex"), r"n must be a symbol, a whole number or a name, got 'n\+1'"),
+        (lambda: symbolic.rnn_energy("n", "n", "complex"), "n and k must be different symbols, got n and n"),
         (lambda: symbolic.symbol(3), "a symbol needs a name like 'n' or 'k', got 3"),
-        (lambda: symbolic.rnn_energy("n", 2, scale=-1), "scale must be positive, got -1"),
-        (lambda: symbolic.lru_energy("n", 2, scale=2, form="summed"), "form='summed' is known for scale 1 only"),
+        (lambda: symbolic.rnn_energy("n", 2, "complex", scale=-1), "scale must be positive, got -1"),
+        (
+            lambda: symbolic.lru_energy("n", 2, "complex", scale=2, form="summed"),
+            "form='summed' is known for scale 1 only",
+        ),
         (lambda: symbolic.expansion("complex", 13), "order must be at most 12"),
         (lambda: symbolic.expansion("complex", -1), "order must be at least 0"),
         (lambda: symbolic.hultman_row(-1), "k must be at least 0"),

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from signalprop import energy
+from signalprop.fields import Field
 from signalprop.figures.regime_map import COLOURS, LEGEND
+from signalprop.models import Model, energy_of
 from signalprop.regimes import LAWS
 
 SIZES: dict[str, dict[str, Any]] = {"quick": {"points": 40}, "default": {"points": 140}, "full": {"points": 400}}
@@ -42,12 +43,12 @@ def data(*, points: int, seed: int = 0, progress: Callable[[float], None] | None
     """One row for each law, n and t; columns as in `COLUMNS`. Nothing is random: `seed` is not used."""
     rows = []
     for field, quantity, reach in ROWS:
-        exact = energy.rnn_energy if quantity == "rnn" else energy.lru_energy
+        exact = energy_of(quantity)
         for n in WIDTHS:
             largest = min(reach, 30 * n)
             t = np.unique(np.round(np.logspace(0, np.log10(largest), points)).astype(np.int64))
             log_exact = exact(n, t, field, log=True)
-            for law in LAWS[field, quantity]:  # type: ignore[index]  # Field is a str
+            for law in LAWS[Field(field), Model(quantity)]:
                 # Rounded well above the rounding unit, so that the file is the same on every machine.
                 log_ratio = np.round(law.log_value(np.full_like(t, n), t) - log_exact, 10)
                 rows.append(
@@ -56,7 +57,7 @@ def data(*, points: int, seed: int = 0, progress: Callable[[float], None] | None
                     )
                 )
             if progress is not None:
-                progress((len(rows)) / (len(LAWS["complex", "lru"]) + len(LAWS["real", "rnn"])) / len(WIDTHS))  # type: ignore[index]
+                progress((len(rows)) / sum(len(LAWS[Field(f), Model(q)]) for f, q, _ in ROWS) / len(WIDTHS))
     return pd.concat(rows, ignore_index=True)
 
 

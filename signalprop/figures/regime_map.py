@@ -13,7 +13,8 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from signalprop import energy
+from signalprop.fields import Field
+from signalprop.models import Model, energy_of
 from signalprop.regimes import LAWS
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -70,11 +71,11 @@ def data(*, widths: int, steps: int, seed: int = 0, progress: Callable[[float], 
     for done, ((field, quantity), reach) in enumerate(REACH.items()):
         t = np.unique(np.round(np.logspace(0, np.log10(reach), steps)).astype(np.int64))
         grid_n, grid_t = (part.ravel() for part in np.meshgrid(n, t, indexing="ij"))
-        exact = energy.rnn_energy if quantity == "rnn" else energy.lru_energy
+        exact = energy_of(quantity)
         log_exact = exact(grid_n, grid_t, field, log=True)
         law = np.full(grid_n.size, "none", dtype=object)
         error = np.full(grid_n.size, np.inf)
-        for candidate in LAWS[field, quantity]:  # type: ignore[index]  # Field is a str
+        for candidate in LAWS[Field(field), Model(quantity)]:
             gap = candidate.log_value(grid_n, grid_t) - log_exact
             relative = np.expm1(np.clip(gap, -700.0, 700.0))
             open_points = law == "none"

@@ -89,10 +89,10 @@ def scale_figure(found: SafeScale) -> Figure:
     Raises
     ------
     ValueError
-        For ``model="lru"``, whose draws are not tabulated step by step.
+        For ``model="driven"``, whose draws are not tabulated step by step.
     """
     if found.model != "rnn":
-        raise ValueError("plot() shows h <- W h; for model='lru' plot .log_path, the mean energy per step.")
+        raise ValueError("plot() shows h <- W h; for model='driven' plot .log_path, the mean energy per step.")
     scales = (1.0,) if found.scale == 1.0 else (1.0, found.scale)
     import matplotlib.pyplot as plt
 

@@ -219,7 +219,7 @@ def _moves(n: int, k: int, field: Field, particles: int, seed: int) -> list[Move
 def log_paths(
     n: int,
     k: int,
-    field: str = "complex",
+    field: str = "real",
     *,
     particles: int = 256,
     repetitions: int = 16,
@@ -254,7 +254,7 @@ def log_paths(
 def estimate(
     n: int,
     k: int,
-    field: str = "complex",
+    field: str = "real",
     *,
     model: str = "rnn",
     particles: int = 256,

@@ -11,6 +11,7 @@ from signalprop.fields import Field, as_field, one_of
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.mean_path import log_mean
 from signalprop.initialization.scale import MAX_WIDTH, check_quantile
+from signalprop.models import Model, as_model, by_model
 
 LARGEST_HORIZON = 10**8
 SENSES = ("mean", "draw")
@@ -161,9 +162,9 @@ def _draw_budget(n: int, field: Field, model: str, quantile: float, bound: float
 
 
 def _draw_arguments(model: str, quantile: float, tabulated: bool) -> None:
-    if one_of(model, ("rnn", "lru"), "model") != "rnn":
+    if as_model(model) is not Model.RNN:
         raise ValueError(
-            "criterion='draw' asks whether one signal survives, so it needs model='rnn', got model='lru', where fresh inputs "
+            "criterion='draw' asks whether one signal survives, so it needs model='rnn', got model='driven', where fresh inputs "
             "come in at each step; use criterion='mean'."
         )
     check_quantile(quantile)
@@ -175,5 +176,5 @@ def _draw_arguments(model: str, quantile: float, tabulated: bool) -> None:
 
 def _reach(field: Field, model: str) -> int:
     """Largest depth of the exact energies; refuses an unknown model."""
-    zonal = {"rnn": energy.MAX_ZONAL_K, "lru": energy.MAX_ZONAL_T}[one_of(model, ("rnn", "lru"), "model")]
+    zonal = by_model(as_model(model), rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
     return MAX_WIDTH if field is Field.COMPLEX else zonal

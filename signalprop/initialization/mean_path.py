@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from signalprop import energy
 from signalprop.fields import Field
+from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.montecarlo.one_draw import scaled_path
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,7 @@ class MeanPath:
     """Log E(k; g), k = 0..horizon, of one width, field and model."""
 
     def __init__(self, n: int, horizon: int, field: Field, model: str) -> None:
-        self.n, self.horizon, self.field, self.model = n, horizon, field, model
+        self.n, self.horizon, self.field, self.model = n, horizon, field, as_model(model)
         self._known: dict[int, float] = {}
 
     @cached_property
@@ -42,13 +43,13 @@ class MeanPath:
 
     def last(self, log_g: float) -> float:
         """Log of the mean energy at the horizon."""
-        if self.model == "rnn":
+        if self.model is Model.RNN:
             return self._log_q(self.horizon) + 2.0 * self.horizon * log_g
         return float(self.path(log_g)[-1])
 
     def peak(self, log_g: float) -> tuple[int, float]:
         """Step and log of the largest mean energy up to the horizon."""
-        if self.model == "rnn":
+        if self.model is Model.RNN:
             end = self.last(log_g)
             return (self.horizon, end) if end > 0.0 else (0, 0.0)
         path = self.path(log_g)
@@ -57,7 +58,7 @@ class MeanPath:
 
     def dip(self, log_g: float) -> tuple[int, float]:
         """Step and log of the smallest mean energy up to the horizon."""
-        if self.model == "rnn":
+        if self.model is Model.RNN:
             step = _turn(self.horizon, lambda k: self._growth(k) + 2.0 * log_g)
             return step, self._log_q(step) + 2.0 * step * log_g
         path = self.path(log_g)
@@ -70,7 +71,7 @@ class MeanPath:
         Linear recurrence: min_k (log_limit - log Q_k)/(2k) is reached at k = horizon, because log Q is convex in k with
         log Q_0 = log Q_1 = 0.
         """
-        if self.model == "rnn":
+        if self.model is Model.RNN:
             return (log_limit - self._log_q(self.horizon)) / (2.0 * self.horizon)
         return _root_of_increasing(lambda x: float(self.path(x)[1:].max()) - log_limit)
 
@@ -79,7 +80,7 @@ class MeanPath:
 
         Linear recurrence: with the peak at T, log g = max_k -(log Q_T + log Q_k)/(2(T+k)), whose bracket rises and then falls.
         """
-        if self.model == "lru":
+        if self.model is Model.DRIVEN:
             return _root_of_increasing(lambda x: float(self.path(x).max() + self.path(x).min()))
         end = self._log_q(self.horizon)
 
@@ -136,6 +137,5 @@ def _root_of_increasing(function: Callable[[float], float]) -> float:
 
 def log_mean(n: int, k: int, field: Field, model: str) -> float:
     """Log E(k; 1) of one step."""
-    if model == "rnn":
-        return float(energy.rnn_energy(n, k, field, log=True))
-    return float(energy.lru_energy(n, k, field, log=True)) - math.log1p(k)
+    kind = as_model(model)
+    return float(energy_of(kind)(n, k, field, log=True)) - by_model(kind, rnn=0.0, driven=math.log1p(k))

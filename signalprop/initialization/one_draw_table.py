@@ -31,13 +31,14 @@ from numpy.typing import NDArray
 
 from signalprop.fields import Field
 from signalprop.initialization.spectral_edge import log_radius_quantile
+from signalprop.models import Model, as_model
 
 Floats = NDArray[np.float64]
 
 DATA = Path(__file__).with_name("one_draw.npz")
 BOUND = 10.0
 DEFAULT = 0.95
-MODELS = ("rnn", "lru")
+MODELS = tuple(Model)
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 HORIZONS: NDArray[np.int64] = np.unique(np.append(np.round(2.0 ** (np.arange(66) / 6.0)), 2000)).astype(np.int64)
 HORIZONS = HORIZONS[HORIZONS <= 2000]
@@ -79,7 +80,7 @@ def infinite_log_scale(horizon: int, model: str) -> float:
 
     rnn: log(BOUND)/(2T). lru: sum_{j<=T} g^{2j} = BOUND (T+1), by bisection.
     """
-    if model == "rnn":
+    if as_model(model) is Model.RNN:
         return math.log(BOUND) / (2.0 * horizon)
     low, high = 0.0, math.log(BOUND * (horizon + 1.0)) / (2.0 * horizon)  # the last term alone stays below
     for _ in range(60):
@@ -102,7 +103,7 @@ def log_scales(n: int, horizon: int, field: Field, model: str) -> tuple[Floats, 
     The error is one standard deviation of the tabulated 5 % quantile, and what reading between or beyond the rows may add.
     """
     rows = table(field)
-    pick = (slice(None), MODELS.index(model))
+    pick = (slice(None), MODELS.index(as_model(model)))
     z, doubt = _read(rows, "log_scale", n, horizon, field, pick)
     noise, _ = _read(rows, "log_scale_error", n, horizon, None, pick)
     log_g = np.sort(infinite_log_scale(horizon, model) + z / (2.0 * horizon))

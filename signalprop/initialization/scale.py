@@ -18,12 +18,12 @@ from signalprop.fields import Field, as_field, one_of
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.mean_path import MeanPath
 from signalprop.initialization.spectral_edge import log_radius_quantile
+from signalprop.models import Model, as_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CRITERIA = ("quantile", "bounded", "minimax", "edge", "glorot")
-MODELS = ("rnn", "lru")
 MAX_WIDTH = 10**18
 MAX_HORIZON = 10**6
 DEFAULT_SAMPLES = 2000
@@ -74,7 +74,7 @@ class SafeScale:
         Raises
         ------
         ValueError
-            Horizons beyond the reach of the exact energies (20000, for model="lru" 5000), or beyond 1e6.
+            Horizons beyond the reach of the exact energies (20000, for model="driven" 5000), or beyond 1e6.
         """
         return self._mean.path(self._log_scale)
 
@@ -189,7 +189,7 @@ def safe_scale(
     ----------
     n, horizon
         Width, 1 <= n <= 1e18, and number of steps T the signal should survive. 1 <= T <= 1e6; where exact energies of real or
-        quaternion weights are needed T <= 20000 (5000 for ``model="lru"``).
+        quaternion weights are needed T <= 20000 (5000 for ``model="driven"``).
     field
         ``"real"``, ``"complex"`` or ``"quaternion"`` weights.
     model
@@ -226,7 +226,7 @@ def safe_scale(
     -----
     ``bounded`` and ``minimax`` are solved against the exact energies to the last bits of a double. For the linear recurrence
     each draw has a largest scale of its own, min_k (log bound - log ||W^k x||^2)/(2k) in logs, and the answer is a quantile of
-    those. For ``model="lru"`` a draw is the energy given one input direction reused at every step (see `sample`).
+    those. For ``model="driven"`` a draw is the energy given one input direction reused at every step (see `sample`).
 
     Examples
     --------
@@ -235,11 +235,10 @@ def safe_scale(
     >>> safe_scale(4096, 64, criterion="glorot").peak[0]
     64
     """
-    kind = as_field(field)
+    kind, recurrence = as_field(field), as_model(model)
     width = whole_number(n, "n", 1, MAX_WIDTH)
-    one_of(model, MODELS, "model")
     one_of(criterion, CRITERIA, "criterion")
-    steps = whole_number(horizon, "horizon", 1, *_longest(criterion, kind, model))
+    steps = whole_number(horizon, "horizon", 1, *_longest(criterion, kind, recurrence))
     allowed = positive_float(tolerance, "tolerance")
     check_quantile(quantile)
     log_bound = math.log(_bound(bound))
@@ -252,19 +251,19 @@ def safe_scale(
     if criterion == "glorot":
         log_g, source = 0.0, "definition"
     elif criterion == "bounded":
-        log_g = MeanPath(width, steps, kind, model).bounded(math.log1p(allowed))
+        log_g = MeanPath(width, steps, kind, recurrence).bounded(math.log1p(allowed))
     elif criterion == "minimax":
-        log_g = MeanPath(width, steps, kind, model).minimax()
+        log_g = MeanPath(width, steps, kind, recurrence).minimax()
     elif criterion == "edge":
         log_g, source = -log_edge(width, kind, quantile), "spectral edge"
     elif samples is None and (quantile, bound) == (one_draw_table.DEFAULT, one_draw_table.BOUND):
-        quantiles, error = one_draw_table.log_scales(width, steps, kind, model)
+        quantiles, error = one_draw_table.log_scales(width, steps, kind, recurrence)
         log_g, source = float(quantiles[one_draw_table.AT_DEFAULT]), "table"
         interval = (math.exp(log_g - _WITHIN * error), math.exp(log_g + _WITHIN * error))
     else:
         from signalprop.montecarlo.one_draw import quantile_interval
 
-        drawn = np.sort(_drawn_log_scales(width, steps, kind, model, log_bound, samples, seed, progress))
+        drawn = np.sort(_drawn_log_scales(width, steps, kind, recurrence, log_bound, samples, seed, progress))
         low, high = quantile_interval(drawn, 1.0 - quantile)
         log_g = float(np.quantile(drawn, 1.0 - quantile, method="median_unbiased"))
         interval, source = (math.exp(low), math.exp(high)), "samples"
@@ -273,7 +272,7 @@ def safe_scale(
         width,
         steps,
         kind,
-        model,
+        recurrence,
         criterion,
         g,
         interval or (g, g),
@@ -314,7 +313,7 @@ def check_quantile(quantile: float) -> None:
 
 def _mean_reach(field: Field, model: str) -> int:
     """Longest horizon with exact mean energies of every step."""
-    if model == "lru":
+    if model == Model.DRIVEN:
         return MAX_ZONAL_T
     return MAX_HORIZON if field is Field.COMPLEX else MAX_ZONAL_K
 

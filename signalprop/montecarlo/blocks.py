@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from signalprop._blas import one_blas_thread_if
 from signalprop._provenance import installed_version
+from signalprop.models import Model, as_model, by_model
 from signalprop.montecarlo.cell import Cell, Method
 from signalprop.montecarlo.plan import Plan
 from signalprop.montecarlo.sampling import peaks
@@ -79,10 +80,10 @@ def draw_block(
     with one_blas_thread_if(any(cell.method is Method.DENSE for cell, _ in work)):
         for cell, chunks in work:
             for chunk in chunks:
-                rnn_logs, lru_logs = cell.draw(chunk, "lru" in models)
+                rnn_logs, lru_logs = cell.draw(chunk, Model.DRIVEN in models)
                 columns = []
                 for model in models:
-                    logs = rnn_logs if model == "rnn" else lru_logs
+                    logs = by_model(as_model(model), rnn=rnn_logs, driven=lru_logs)
                     assert logs is not None
                     energies = 2.0 * logs
                     columns += [energies[:, -1], peaks(energies)]

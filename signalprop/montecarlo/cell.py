@@ -18,6 +18,7 @@ from signalprop._streams import cell_key, generator
 from signalprop.fields import Field, as_field, choices
 from signalprop.ginibre import dense, krylov, tempered
 from signalprop.ginibre.dense import Activation, Layer
+from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.montecarlo.estimate import QUANTILES, Estimate
 
 Name = TypeVar("Name", bound=StrEnum)
@@ -151,15 +152,15 @@ class Cell:
         Known: linear tied weights, and fresh weights at every layer, activations included.
         """
         if not self.layer.tied:
-            return 0.0 if model == "rnn" else math.log(k + 1)
+            return by_model(as_model(model), rnn=0.0, driven=math.log(k + 1))
         if not self.has_closed_form(model, k):
             return None
-        compute = energy.rnn_energy if model == "rnn" else energy.lru_energy
+        compute = energy_of(model)
         return float(compute(self.n, k, self.field, log=True))
 
     def has_closed_form(self, model: str, k: int) -> bool:
         """Whether `signalprop.energy` has the mean of this tied recurrence."""
-        longest = energy.MAX_ZONAL_K if model == "rnn" else energy.MAX_ZONAL_T
+        longest = by_model(as_model(model), rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
         return self.linear and (self.field is Field.COMPLEX or k <= longest)
 
     def log_second_moment(self, model: str, k: int) -> float | None:
@@ -169,7 +170,7 @@ class Cell:
         (1 + (E y^2 - 1)/n)^k with E y^2 = 6 (1+s^4)/(1+s^2)^2 for real weights and slope s below zero, 1 + 2/beta for
         linear ones; and linear tied real or complex weights for k <= 5, from the loop equations.
         """
-        if model != "rnn":
+        if as_model(model) is not Model.RNN:
             return None
         if not self.layer.tied:
             slope = self.layer.slope

@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from signalprop._threads import thread_map
+from signalprop.models import Model, as_model
 
 Floats = NDArray[np.float64]
 _BLOCK = 64
 
 
 def scaled_path(log_energies: Floats, log_g: float | Floats, model: str) -> Floats:
-    """Log-energies (last axis: k = 0, 1, ..) at scale 1 turned into those of `model` ("rnn", "lru") at scale g."""
+    """Log-energies (last axis: k = 0, 1, ..) at scale 1 turned into those of `model` ("rnn", "driven") at scale g."""
     steps = np.arange(log_energies.shape[-1])
     terms: Floats = log_energies + 2.0 * steps * np.asarray(log_g)[..., None]
-    if model == "rnn":
+    if as_model(model) is Model.RNN:
         return terms
     sums: Floats = np.logaddexp.accumulate(terms, axis=-1) - np.log1p(steps)
     return sums
@@ -42,7 +43,7 @@ def largest_log_scales(log_energies: Floats, horizons: ArrayLike, log_bound: flo
     log_bound
         Natural log of the bound.
     model
-        ``"rnn"``: min_{k<=T} (log bound - L_k)/(2k). ``"lru"``: Newton's iteration on
+        ``"rnn"``: min_{k<=T} (log bound - L_k)/(2k). ``"driven"``: Newton's iteration on
         max_{k<=T} log(sum_{j<=k} e^{L_j + 2j log g}/(k+1)) = log bound, an increasing convex function of log g.
 
     Returns
@@ -53,13 +54,13 @@ def largest_log_scales(log_energies: Floats, horizons: ArrayLike, log_bound: flo
     wanted = np.asarray(horizons, dtype=np.int64)
     last = int(wanted[-1])
     out = np.empty((len(log_energies), wanted.size))
-    if model == "lru":
+    if as_model(model) is Model.DRIVEN:
         from signalprop.montecarlo._driven import driven_kernel  # numba: not needed for the linear recurrence
 
     def fill(start: int) -> None:
         part = slice(start, start + _BLOCK)
         paths = np.ascontiguousarray(log_energies[part, : last + 1])
-        if model == "rnn":
+        if as_model(model) is Model.RNN:
             each = (log_bound - paths[:, 1:]) / (2.0 * np.arange(1, last + 1))
             out[part] = np.minimum.accumulate(each, axis=1)[:, wanted - 1]
         else:

@@ -14,10 +14,10 @@ from typing import Any
 from signalprop._checks import positive_float, whole_number
 from signalprop._declared import as_declared, hints, known
 from signalprop._files import parse_toml, read_text
-from signalprop.fields import as_field, one_of
+from signalprop.fields import as_field
+from signalprop.models import Model, as_model
 from signalprop.montecarlo.cell import Cell, as_cell
 
-MODELS = ("rnn", "lru")
 MAX_CELLS = 1_000_000
 _LARGEST_CELL = 1 << 30
 
@@ -36,8 +36,8 @@ class Plan:
     k, c
         Depths: either k, the numbers of steps, or c, their ratios to sqrt(n), rounded: k = round(c sqrt(n)).
     models
-        ``"rnn"``: the energy ||W^k x||^2/||x||^2. ``"lru"``: that of the driven recurrence (linear layers). Both are read off
-        the same draws.
+        ``"rnn"``: the energy ||W^k x||^2/||x||^2. ``"driven"`` (also ``"lru"``): that of the driven recurrence (linear
+        layers). Both are read off the same draws.
     method, samples, seed, activation, negative_slope, tied
         As for `signalprop.sample`: the draws of a cell are the draws of ``sample(n, k, field, ...)`` digit for digit.
 
@@ -79,7 +79,7 @@ class Plan:
             self._set("k", tuple(whole_number(value, "k", 0) for value in _listed(self.k, "k")))
         else:
             self._set("c", tuple(_ratio(value) for value in _listed(self.c, "c")))
-        self._set("models", tuple(one_of(name, MODELS, "models") for name in _listed(self.models, "models")))
+        self._set("models", tuple(str(as_model(name, "models")) for name in _listed(self.models, "models")))
         for name in ("fields", "n", "k", "c", "models"):
             _refuse_twice(getattr(self, name) or (), name)
         self._set("samples", whole_number(self.samples, "samples", 2, _LARGEST_CELL, "Split the plan over seeds."))
@@ -90,8 +90,8 @@ class Plan:
         self._set("method", first.method.value)
         self._set("activation", first.layer.activation.value)
         self._set("negative_slope", first.layer.negative_slope)
-        if not first.linear and "lru" in self.models:
-            raise ValueError(f"models='lru' needs activation='linear', got {self.activation!r}.")
+        if not first.linear and Model.DRIVEN in self.models:
+            raise ValueError(f"models='driven' needs activation='linear', got {self.activation!r}.")
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:

@@ -80,7 +80,7 @@ class Sample:
             raise ValueError(f"lru() needs activation='linear', got {str(self.layer.activation)!r}.")
         if self.lru_log_norms is None:
             raise ValueError("lru() needs the driven recurrence, which was left out; sample with driven=True.")
-        return self.cell.estimate("lru", 2.0 * self.lru_log_norms[:, time], time)
+        return self.cell.estimate("driven", 2.0 * self.lru_log_norms[:, time], time)
 
     def peak(self, k: int | None = None) -> Estimate:
         """Distribution of max_{1<=k'<=k} ||h(k')||^2/||x||^2: how high one draw goes on its way, not only at its end.
@@ -116,7 +116,7 @@ class Sample:
 def sample(
     n: int,
     k: int,
-    field: str = "complex",
+    field: str = "real",
     *,
     samples: int,
     seed: int = 0,

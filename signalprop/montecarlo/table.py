@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from signalprop import energy
+from signalprop.models import as_model, by_model, energy_of
 from signalprop.montecarlo.blocks import Block
 from signalprop.montecarlo.cell import Cell
 from signalprop.montecarlo.estimate import QUANTILES, quantile_levels
@@ -23,7 +23,7 @@ COLUMNS = {
     "n": "width",
     "k": "steps",
     "c": "k/sqrt(n)",
-    "model": "rnn: ||W^k x||^2/||x||^2; lru: the driven recurrence",
+    "model": "rnn: ||W^k x||^2/||x||^2; driven: h <- W h + x",
     "samples": "number of draws; of repetitions for method tempered, whose columns on single draws are empty",
     "log_exact": "natural log of the exact mean, where known",
     "log_mean": "natural log of the mean of the draws; read verdict first",
@@ -73,11 +73,14 @@ def _log_exact(plan: Plan, numbers: Sequence[int], model: str) -> dict[int, floa
     for field in plan.fields:
         cells = {number: plan.cells[number] for number in numbers if plan.cells[number].field == field}
         if not plan.tied:
-            known.update((number, 0.0 if model == "rnn" else math.log(cell.k + 1)) for number, cell in cells.items())
+            known.update(
+                (number, by_model(as_model(model), rnn=0.0, driven=math.log(cell.k + 1)))
+                for number, cell in cells.items()
+            )
             continue
         cells = {number: cell for number, cell in cells.items() if cell.has_closed_form(model, cell.k)}
         if cells:
-            compute = energy.rnn_energy if model == "rnn" else energy.lru_energy
+            compute = energy_of(model)
             logs = compute([cell.n for cell in cells.values()], [cell.k for cell in cells.values()], field, log=True)
             known.update(zip(cells, np.asarray(logs).tolist(), strict=True))
     return known

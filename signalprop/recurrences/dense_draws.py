@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -43,14 +43,19 @@ def gaussian(n: int, field: str = "real", *, scale: float = 1.0, seed: int = 0) 
     """
     width, kind = whole_number(n, "n", 1, MAX_WIDTH), as_field(field)
     factor = positive_float(scale, "scale") / math.sqrt(width)
-    if kind is Field.QUATERNION:
-        raise ValueError(
-            "quaternion weights are not drawn here; use field='real' or 'complex', or signalprop.lru_energy."
-        )
     rng = stream(seed_of(seed), "gaussian W", width, kind.value)
     W: Any = rng.standard_normal((width, width))
-    if kind is Field.COMPLEX:
-        W = (W + 1j * rng.standard_normal((width, width))) / math.sqrt(2.0)
+    match kind:
+        case Field.REAL:
+            pass
+        case Field.COMPLEX:
+            W = (W + 1j * rng.standard_normal((width, width))) / math.sqrt(2.0)
+        case Field.QUATERNION:
+            raise ValueError(
+                "quaternion weights are not drawn here; use field='real' or 'complex', or signalprop.lru_energy."
+            )
+        case _:
+            assert_never(kind)
     return LinearRecurrence(Dense(factor * W), np.eye(width) / math.sqrt(width))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
 from signalprop._regime_names import SUBCRITICAL_WITHIN, regime_by_scale
-from signalprop.fields import Field, as_field, one_of
+from signalprop.fields import Field, as_field, by_field
+from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.regimes import critical, exponential, polynomial, real
 
 Floats = NDArray[np.float64]
@@ -20,14 +22,42 @@ _ROUNDING = 3e-13
 
 
 @dataclass(frozen=True)
+class Domain:
+    """Where a law is meant to hold: in words, and as a test of one point (n, k)."""
+
+    words: str
+    contains: Callable[[float, float], bool]
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True)
 class Law:
-    """A law for one quantity: its name, what it needs, how sure it is, and its natural log as a function of arrays (n, k)."""
+    """A law for one quantity: its name, where it holds, how sure it is, and its natural log as a function of arrays (n, k)."""
 
     name: str
-    domain: str
+    domain: Domain
     status: str
     log_value: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
     smallest_k: int = 0
+
+    def holds(self, n: int, k: int) -> bool:
+        """Whether (n, k) is in the law's domain."""
+        return k >= self.smallest_k and self.domain.contains(float(n), float(k))
+
+
+_UP_TO_ROOT = Domain("k <= sqrt(n)", lambda n, k: k <= math.sqrt(n))
+_FIXED_RATIO = Domain("k = c sqrt(n), c <= 5", lambda n, k: k <= 5.0 * math.sqrt(n))
+_BELOW_SECOND_THRESHOLD = Domain("k <= sqrt(n log n)", lambda n, k: k <= math.sqrt(n * math.log(n)))
+_PAST_SECOND_THRESHOLD = Domain("k >= sqrt(n log n)", lambda n, k: k >= math.sqrt(n * math.log(n)))
+_FROM_HALF_ROOT = Domain("k >= sqrt(n)/2", lambda n, k: k >= 0.5 * math.sqrt(n))
+_FROM_TWO_ROOTS = Domain("t >= 2 sqrt(n)", lambda n, t: t >= 2.0 * math.sqrt(n))
+_UNIFORM = Domain("k <= n^(3/4)", lambda n, k: k <= n**0.75)
+_PAST_ROOT = Domain("k >= sqrt(n)", lambda n, k: k >= math.sqrt(n))
+_PAST_WIDTH = Domain("k + 1 >= n", lambda n, k: k + 1.0 >= n)
+_BETWEEN = Domain("sqrt(n) <= t <= n^(2/3)", lambda n, t: math.sqrt(n) <= t <= n ** (2.0 / 3.0) * (1.0 + 1e-12))
+_EVERYWHERE = Domain("every k", lambda n, k: True)
 
 
 @dataclass(frozen=True)
@@ -39,7 +69,8 @@ class Regime:
     regime
         ``"subcritical"``, ``"critical"``, ``"supercritical"``, ``"linear"`` or ``"superlinear"``, by scale.
     law
-        Name of the simplest law within the tolerance, else of the best one.
+        Name of the simplest law within the tolerance whose domain contains the point, else of the best one whose domain does.
+        Quaternion weights past 5 sqrt(n) steps have no limit law here: ``"exact energy"``.
     log_value, log_exact
         Natural logs of that law and of the exact energy.
     relative_error
@@ -55,7 +86,7 @@ class Regime:
     n: int
     k: int
     field: Field
-    quantity: str
+    quantity: Model
     regime: str
     law: str
     log_value: float
@@ -65,15 +96,19 @@ class Regime:
     past_second_threshold: bool | None
 
 
-def _critical(model: str, field: Field) -> Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]:
-    law = critical.critical_rnn if model == "rnn" else critical.critical_lru
+_LogLaw = Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
+
+
+def _critical(model: Model, field: Field) -> _LogLaw:
+    law = by_model(model, rnn=critical.critical_rnn, driven=critical.critical_lru)
 
     def log_value(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
         root = np.sqrt(n.astype(np.float64))
         c = k / root
         # Past c = 1e6 the law is out of its domain anyway.
         value: Floats = law(np.minimum(c, critical.LARGEST_C), field, log=True)
-        return np.where(c <= critical.LARGEST_C, value + (0.0 if model == "rnn" else np.log(root)), np.inf)
+        value = by_model(model, rnn=value, driven=value + np.log(root))
+        return np.where(c <= critical.LARGEST_C, value, np.inf)
 
     return log_value
 
@@ -84,114 +119,105 @@ def _corrected(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
     return np.where(inside, value, np.inf)
 
 
-def _second_order(model: str, field: Field) -> Law:
-    law = polynomial.subcritical_rnn if model == "rnn" else polynomial.subcritical_lru
-    status = "P" if field is Field.COMPLEX else "V"
-    return Law("second order", "k <= sqrt(n)", status, lambda n, k: law(n, k, field, log=True))
-
-
-def _infinite(model: str, field: Field) -> Law:
-    law = polynomial.infinite_width_rnn if model == "rnn" else polynomial.infinite_width_lru
-    return Law(
-        "infinite width", "k << sqrt(n)", "P" if field is Field.COMPLEX else "V", lambda n, k: law(n, k, log=True)
-    )
-
-
-def _laws(field: Field, quantity: str) -> tuple[Law, ...]:
+def _laws(field: Field, model: Model) -> tuple[Law, ...]:
     """In the order of preference: simplest first."""
-    limit = Law("critical limit", "k ~ c sqrt(n)", "P" if field is Field.COMPLEX else "V", _critical(quantity, field))
-    common = (_infinite(quantity, field), limit, _second_order(quantity, field))
-    if field is Field.QUATERNION:
-        return common
-    if field is Field.REAL:
-        if quantity == "rnn":
-            return (
-                *common,
-                Law("corrected critical", "k ~ c sqrt(n), c^2 < log n", "V", _corrected),
-                Law("dominant term", "k >> sqrt(n log n)", "H", lambda n, k: real.dominant_rnn(n, k, log=True), 1),
-                Law("two-term law", "k >= sqrt(n)/2", "H", lambda n, k: real.two_term_rnn(n, k, log=True)),
-            )
-        return (
-            *common,
-            Law("dominant term", "t >> sqrt(n log n)", "H", lambda n, t: real.dominant_lru(n, t, log=True), 1),
-            Law("two-term law", "t >= 2 sqrt(n)", "H", lambda n, t: real.two_term_lru(n, t, log=True)),
-        )
-    if quantity == "rnn":
-        rising = "k >> n (exact for k + 1 >= n)"
-        return (
-            *common,
-            Law("uniform", "k << n^(3/4)", "P", lambda n, k: exponential.uniform_rnn(n, k, log=True)),
-            Law("linear", "k >> sqrt(n)", "P", lambda n, k: exponential.linear_rnn(n, k, log=True), 1),
-            Law("superlinear", rising, "P", lambda n, k: exponential.superlinear_rnn(n, k, log=True)),
-        )
-    between = "sqrt(n) << t << n^(2/3)"
-    return (
-        *common,
-        Law("supercritical, literal", between, "P", lambda n, t: exponential.supercritical_lru(n, t, log=True), 1),
-        Law("superlinear", "t >> n", "P", lambda n, t: exponential.superlinear_lru(n, t, log=True)),
-        Law("linear", "t >> sqrt(n)", "P", lambda n, t: exponential.linear_lru(n, t, log=True), 1),
+    infinite = by_model(model, rnn=polynomial.infinite_width_rnn, driven=polynomial.infinite_width_lru)
+    second_order = by_model(model, rnn=polynomial.subcritical_rnn, driven=polynomial.subcritical_lru)
+    status = by_field(field, real="V", complex="P", quaternion="V")
+    common = (
+        Law("infinite width", _UP_TO_ROOT, status, lambda n, k: infinite(n, k, log=True)),
+        Law("critical limit", _FIXED_RATIO, status, _critical(model, field)),
+        Law("second order", _UP_TO_ROOT, status, lambda n, k: second_order(n, k, field, log=True)),
     )
+    match field:
+        case Field.REAL:
+            return common + by_model(model, rnn=_REAL_RNN, driven=_REAL_DRIVEN)
+        case Field.COMPLEX:
+            return common + by_model(model, rnn=_COMPLEX_RNN, driven=_COMPLEX_DRIVEN)
+        case Field.QUATERNION:
+            exact = energy_of(model)
+            return (*common, Law("exact energy", _EVERYWHERE, "V", lambda n, k: exact(n, k, field, log=True)))
+        case _:
+            assert_never(field)
 
 
-LAWS = {(field, quantity): _laws(field, quantity) for field in Field for quantity in ("rnn", "lru")}
+_REAL_RNN = (
+    Law("corrected critical", _BELOW_SECOND_THRESHOLD, "V", _corrected),
+    Law("dominant term", _PAST_SECOND_THRESHOLD, "H", lambda n, k: real.dominant_rnn(n, k, log=True), 1),
+    Law("two-term law", _FROM_HALF_ROOT, "H", lambda n, k: real.two_term_rnn(n, k, log=True)),
+)
+_REAL_DRIVEN = (
+    Law("dominant term", _PAST_SECOND_THRESHOLD, "H", lambda n, t: real.dominant_lru(n, t, log=True), 1),
+    Law("two-term law", _FROM_TWO_ROOTS, "H", lambda n, t: real.two_term_lru(n, t, log=True)),
+)
+_COMPLEX_RNN = (
+    Law("uniform", _UNIFORM, "P", lambda n, k: exponential.uniform_rnn(n, k, log=True)),
+    Law("linear", _PAST_ROOT, "P", lambda n, k: exponential.linear_rnn(n, k, log=True), 1),
+    Law("superlinear", _PAST_WIDTH, "P", lambda n, k: exponential.superlinear_rnn(n, k, log=True)),
+)
+_COMPLEX_DRIVEN = (
+    Law("supercritical, literal", _BETWEEN, "P", lambda n, t: exponential.supercritical_lru(n, t, log=True), 1),
+    Law("superlinear", _PAST_WIDTH, "P", lambda n, t: exponential.superlinear_lru(n, t, log=True)),
+    Law("linear", _PAST_ROOT, "P", lambda n, t: exponential.linear_lru(n, t, log=True), 1),
+)
+LAWS = {(field, model): _laws(field, model) for field in Field for model in Model}
 
 
-def classify(n: int, k: int, field: str = "complex", *, quantity: str = "rnn", tolerance: float = 0.01) -> Regime:
+def classify(n: int, k: int, field: str = "real", *, quantity: str = "rnn", tolerance: float = 0.01) -> Regime:
     r"""Name the regime of (n, k) and the law to use there, with its relative error against the exact value.
 
     The regime goes by scale: subcritical while infinite width is within 1 %, critical up to k = 5 sqrt(n), supercritical up
-    to n/10, linear up to 10 n, superlinear beyond. The law goes by accuracy: the first of ``LAWS[field, quantity]`` (simplest
-    first) within `tolerance` of the exact energy, else the closest one.
+    to n/10, linear up to 10 n, superlinear beyond. The law goes by domain and accuracy: of the ``LAWS[field, quantity]``
+    whose domain contains the point the first (simplest first) within `tolerance` of the exact energy, else the closest one.
 
     Parameters
     ----------
     n, k
-        Width and depth (time, for ``quantity="lru"``), in the ranges of `signalprop.energy`.
+        Width and depth (time, for ``quantity="driven"``), in the ranges of `signalprop.energy`.
     field
         Number system of the weights.
     quantity
-        ``"rnn"`` for Q_{n,k}, ``"lru"`` for S_{n,k}.
+        ``"rnn"`` for Q_{n,k}, ``"driven"`` (also ``"lru"``) for S_{n,k}.
     tolerance
         Relative error that is good enough.
 
     Examples
     --------
-    >>> found = classify(10**6, 3000)
+    >>> found = classify(10**6, 3000, "complex")
     >>> found.regime, found.law, abs(found.relative_error) < 0.01
     ('critical', 'critical limit', True)
-    >>> classify(10**6, 10**5, quantity="lru").law
+    >>> classify(10**6, 10**5, "complex", quantity="driven").law
     'linear'
     """
-    kind = as_field(field)
+    kind, model = as_field(field), as_model(quantity, "quantity")
     width, depth = whole_number(n, "n", 1, 10**18), whole_number(k, "k", 0)
     allowed = positive_float(tolerance, "tolerance")
-    one_of(quantity, ("rnn", "lru"), "quantity")
-    exact = energy.rnn_energy if quantity == "rnn" else energy.lru_energy
-    log_exact = float(exact(width, depth, kind, log=True))
-    laws = [law for law in LAWS[kind, quantity] if depth >= law.smallest_k]
+    log_exact = float(energy_of(model)(width, depth, kind, log=True))
+    simplest, *_ = LAWS[kind, model]
+    laws = [law for law in LAWS[kind, model] if law.holds(width, depth)]
     values = [float(law.log_value(np.array(width), np.array(depth))) for law in laws]
     errors = [_relative_error(value, log_exact) for value in values]
     good = next((i for i, error in enumerate(errors) if abs(error) <= allowed), None)
     best = good if good is not None else min(range(len(laws)), key=lambda i: abs(values[i] - log_exact))
-    subcritical = abs(_relative_error(values[0], log_exact)) <= SUBCRITICAL_WITHIN
-    past = None
-    if kind is Field.REAL:
-        past = depth >= 1 and bool(
-            real.dominant_rnn(width, depth, log=True) >= energy.rnn_energy(width, depth, log=True)
-        )
+    infinite = float(simplest.log_value(np.array(width), np.array(depth)))
+    subcritical = abs(_relative_error(infinite, log_exact)) <= SUBCRITICAL_WITHIN
     return Regime(
         width,
         depth,
         kind,
-        quantity,
+        model,
         "subcritical" if subcritical else regime_by_scale(width, depth),
         laws[best].name,
         values[best],
         log_exact,
         errors[best],
         good is not None,
-        past,
+        by_field(kind, real=depth >= 1 and _second_term_leads(width, depth), complex=None, quaternion=None),
     )
+
+
+def _second_term_leads(n: int, k: int) -> bool:
+    return bool(real.dominant_rnn(n, k, log=True) >= energy.rnn_energy(n, k, "complex", log=True))
 
 
 def _relative_error(log_value: float, log_exact: float) -> float:

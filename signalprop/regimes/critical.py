@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from signalprop._logs import from_logs
-from signalprop.fields import Field, as_field
+from signalprop.fields import as_field, by_field
 
 LARGEST_C = 1e6
 
 
-def critical_rnn(c: ArrayLike, field: str = "complex", *, log: bool = False) -> Any:
+def critical_rnn(c: ArrayLike, field: str = "real", *, log: bool = False) -> Any:
     r"""Limit of Q_{n,k} for n -> infinity at k = c sqrt(n).
 
     .. math:: q(c) = \frac{2}{c^2}\sinh\frac{c^2}{2}\ \text{(complex, real)},\qquad
@@ -57,14 +57,14 @@ def critical_rnn(c: ArrayLike, field: str = "complex", *, log: bool = False) -> 
     >>> float(critical_rnn(2.0)).__round__(4)
     1.8134
     """
-    width = 2.0 if as_field(field) is Field.QUATERNION else 1.0
+    width = by_field(as_field(field), real=1.0, complex=1.0, quaternion=2.0)
     a = ratios(c) ** 2 / (2.0 * width)
     safe = np.where(a < 1e-4, 1.0, a)
     log_sinhc = np.where(a < 1e-4, a**2 / 6.0, safe + np.log(-np.expm1(-2.0 * safe) / (2.0 * safe)))
     return from_logs(log_sinhc, log, "the limit")
 
 
-def critical_lru(c: ArrayLike, field: str = "complex", *, log: bool = False) -> Any:
+def critical_lru(c: ArrayLike, field: str = "real", *, log: bool = False) -> Any:
     r"""Limit of S_{n,t}/sqrt(n) for n -> infinity at t = c sqrt(n).
 
     .. math:: I(c) = \int_0^c q(x)\,dx = \sqrt{\tfrac{\pi}{2}}\left[\mathrm{erfi}\tfrac{c}{\sqrt2}
@@ -88,7 +88,7 @@ def critical_lru(c: ArrayLike, field: str = "complex", *, log: bool = False) -> 
     >>> float(critical_lru(2.0)).__round__(4)
     2.2983
     """
-    stretch = math.sqrt(2.0) if as_field(field) is Field.QUATERNION else 1.0
+    stretch = math.sqrt(by_field(as_field(field), real=1.0, complex=1.0, quaternion=2.0))
     x = ratios(c) / stretch
     safe = np.where(x < 0.05, 1.0, x)
     u = safe / math.sqrt(2.0)

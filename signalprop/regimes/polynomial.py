@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from signalprop._logs import from_logs
-from signalprop.fields import Field, as_field
+from signalprop.fields import Field, as_field, by_field
 from signalprop.regimes._products import Floats, widths_and_depths
 
 
@@ -41,7 +41,7 @@ def infinite_width_lru(n: ArrayLike, t: ArrayLike, *, log: bool = False) -> Any:
     return from_logs(np.log1p(times), log)
 
 
-def subcritical_rnn(n: ArrayLike, k: ArrayLike, field: str = "complex", *, log: bool = False) -> Any:
+def subcritical_rnn(n: ArrayLike, k: ArrayLike, field: str = "real", *, log: bool = False) -> Any:
     r"""First correction to infinite width.
 
     .. math:: Q \approx 1 + \frac{a_2(k)}{n^2},\qquad a_2 = \binom{k+2}{4}\ \text{(complex)},\quad
@@ -61,31 +61,27 @@ def subcritical_rnn(n: ArrayLike, k: ArrayLike, field: str = "complex", *, log: 
     return from_logs(np.log1p(_second_order(k_, kind) / widths**2), log)
 
 
-def subcritical_lru(n: ArrayLike, t: ArrayLike, field: str = "complex", *, log: bool = False) -> Any:
+def subcritical_lru(n: ArrayLike, t: ArrayLike, field: str = "real", *, log: bool = False) -> Any:
     r"""First correction to S = t + 1: the sum over k <= t of `subcritical_rnn`; (t+1) + binom(t+3, 5)/n^2 for complex weights.
 
     Status and errors as for `subcritical_rnn`; S - (t+1) itself within 2 % for 3 <= t <= n^{1/3}.
 
     Examples
     --------
-    >>> float(subcritical_lru(1000, 4))
+    >>> float(subcritical_lru(1000, 4, "complex"))
     5.000021
     """
     kind = as_field(field)
     widths, t_ = widths_and_depths(n, t, "t")
-    total = (t_ + 3) * (t_ + 2) * (t_ + 1) * t_ * (t_ - 1) / 120.0
-    if kind is not Field.COMPLEX:
-        cubes = t_**2 * (t_ + 1) ** 2 / 2 - t_ * (t_ + 1) * (2 * t_ + 1) / 6 - t_ * (t_ + 1) + (t_ + 1)
-        total = total + (cubes - (np.floor(t_ / 2) + 1)) / 8.0
-    if kind is Field.QUATERNION:
-        total = total / 4.0
+    complex_part = (t_ + 3) * (t_ + 2) * (t_ + 1) * t_ * (t_ - 1) / 120.0
+    cubes = t_**2 * (t_ + 1) ** 2 / 2 - t_ * (t_ + 1) * (2 * t_ + 1) / 6 - t_ * (t_ + 1) + (t_ + 1)
+    real = complex_part + (cubes - (np.floor(t_ / 2) + 1)) / 8.0
+    total = by_field(kind, real=real, complex=complex_part, quaternion=real / 4.0)
     return from_logs(np.log(t_ + 1.0 + total / widths**2), log)
 
 
 def _second_order(k: Floats, kind: Field) -> Floats:
     complex_part = (k + 2) * (k + 1) * k * (k - 1) / 24.0
-    if kind is Field.COMPLEX:
-        return complex_part
     # (k-1)(k+1)(2k-1) is 1 mod 8 for even k and 0 mod 8 for odd k.
     real: Floats = complex_part + ((k - 1) * (k + 1) * (2 * k - 1) - (k % 2 == 0)) / 8.0
-    return real if kind is Field.REAL else real / 4.0
+    return by_field(kind, real=real, complex=complex_part, quaternion=real / 4.0)

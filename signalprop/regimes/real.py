@@ -122,7 +122,7 @@ def second_threshold(n: int) -> int:
     width = whole_number(n, "n", 1, 10**18)
 
     def taken_over(k: int) -> bool:
-        return bool(dominant_rnn(width, k, log=True) >= energy.rnn_energy(width, k, log=True))
+        return bool(dominant_rnn(width, k, log=True) >= energy.rnn_energy(width, k, "complex", log=True))
 
     # The second term starts at (1 + 2/n)/3, falls like 1/(2k), and rises from k ~ sqrt(n)/2 on.
     low = max(1, math.isqrt(width) // 2)

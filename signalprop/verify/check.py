@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-FIELDS = ("complex", "real", "quaternion")
+from signalprop.fields import Field
+
+FIELDS = tuple(field.value for field in Field)
 WIDTHS = (1, 2, 3, 5, 17, 64, 1000)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from signalprop import exact, moments, symbolic, wick
+from signalprop.fields import as_field, by_field
 from signalprop.verify.check import FIELDS, WIDTHS, Check
 from signalprop.wick import matchings, permutations, reference
 
@@ -108,9 +109,12 @@ def _polynomials(field: str) -> float:
 def _one_by_one(field: str) -> float:
     # At n = 1 the energy is E|g|^{2k}: (2k-1)!! real, k! complex, (k+1)!/2^k quaternion.
     def moment(k: int) -> Fraction:
-        if field == "real":
-            return Fraction(math.factorial(2 * k), 2**k * math.factorial(k))
-        return Fraction(math.factorial(k)) if field == "complex" else Fraction(math.factorial(k + 1), 2**k)
+        return by_field(
+            as_field(field),
+            real=Fraction(math.factorial(2 * k), 2**k * math.factorial(k)),
+            complex=Fraction(math.factorial(k)),
+            quaternion=Fraction(math.factorial(k + 1), 2**k),
+        )
 
     return sum(exact.rnn_energy(1, k, field) != moment(k) for k in range(31))
 
@@ -136,10 +140,10 @@ def _loops_closed_form(field: str, largest: int) -> float:
 
 def _second_moments(field: str, largest: int) -> float:
     # At n = 1 both second moments are E|g|^{4k}; after one step the energy is chi-square, with variance 2/(beta n).
-    beta = 1 if field == "real" else 2
+    beta = as_field(field).beta
     wrong = sum(exact.energy_variance(n, 1, field) != Fraction(2, beta * n) for n in WIDTHS)
     for k in range(1, largest + 1):
-        want = math.factorial(2 * k) if field == "complex" else math.prod(range(1, 4 * k, 2))
+        want = {"real": math.prod(range(1, 4 * k, 2)), "complex": math.factorial(2 * k)}[field]
         wrong += sum(sum(row) != want for row in wick.second_moments(k, field))
     return wrong
 
@@ -157,7 +161,7 @@ def _symbols(field: str) -> float:
 
 
 def _hultman() -> float:
-    return sum(symbolic.hultman_row(k) != moments.trace_polynomial(k) for k in range(41))
+    return sum(symbolic.hultman_row(k) != moments.trace_polynomial(k, "complex") for k in range(41))
 
 
 def _induction() -> float:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from signalprop import energy, regimes
+from signalprop.models import as_model, by_model, energy_of
 from signalprop.verify.check import Check
 
 
@@ -115,7 +116,7 @@ def _law(
     attribute = law.__name__
 
     def deviation() -> float:
-        exact = energy.rnn_energy if quantity == "rnn" else energy.lru_energy
+        exact = energy_of(quantity)
         worst = 0.0
         for n in widths:
             k = np.asarray(steps(n), dtype=np.float64).astype(np.int64)
@@ -149,12 +150,12 @@ def _limit(name: str, field: str, quantity: str, n: int, c: Sequence[float], all
 
 def _correction(field: str, quantity: str) -> float:
     """|law - exact| over the correction that the law adds to infinite width."""
-    exact = energy.rnn_energy if quantity == "rnn" else energy.lru_energy
+    exact = energy_of(quantity)
     worst = 0.0
     for n in (300, 10**4, 10**6):
         k = np.unique(np.round(np.linspace(3, n ** (1 / 3), 8)).astype(np.int64))
-        law = regimes.subcritical_rnn if quantity == "rnn" else regimes.subcritical_lru
-        start = np.log1p(k) if quantity == "lru" else 0.0
+        law = by_model(as_model(quantity), rnn=regimes.subcritical_rnn, driven=regimes.subcritical_lru)
+        start = by_model(as_model(quantity), rnn=0.0, driven=np.log1p(k))
         right = exact(n, k, field, log=True) - start
         got = law(n, k, field, log=True) - start
         worst = max(worst, float(np.max(np.abs(got / right - 1.0))))
@@ -168,12 +169,12 @@ def _linear_error(quantity: str) -> float:
         c = k / n
         stated = 3.0 / k - 1.0 / (n + k) + (1.0 / n - 1.0 / (n + k)) / 12.0
         if quantity == "rnn":
-            gap = regimes.linear_rnn(n, k, log=True) - energy.rnn_energy(n, k, log=True)
+            gap = regimes.linear_rnn(n, k, log=True) - energy.rnn_energy(n, k, "complex", log=True)
         else:
-            gap = regimes.linear_lru(n, k, log=True) - energy.lru_energy(n, k, log=True)
+            gap = regimes.linear_lru(n, k, log=True) - energy.lru_energy(n, k, "complex", log=True)
             stated = stated - n / k**2.0 * (3.0 + c) / (1.0 + c)
         # Logs of size L carry rounding of 1e-15 L; the stated error vanishes somewhere for S.
-        floor = 4e-15 * np.abs(energy.rnn_energy(n, k, log=True)) + 0.1 / k
+        floor = 4e-15 * np.abs(energy.rnn_energy(n, k, "complex", log=True)) + 0.1 / k
         worst = max(worst, float(np.max(np.abs(np.expm1(gap) - stated) / (np.abs(stated) + floor))))
     return worst
 
@@ -186,13 +187,13 @@ def _critical_error() -> float:
         c = k / root
         half = c**2 / 2.0
         stated = (c**3 / 6.0 - 3.0 / c * (half / np.tanh(half) - 1.0)) / root
-        error = regimes.critical_rnn(c) / energy.rnn_energy(n, k) - 1.0
+        error = regimes.critical_rnn(c, "complex") / energy.rnn_energy(n, k, "complex") - 1.0
         worst = max(worst, float(np.max(np.abs(error / stated - 1.0))))
     return worst
 
 
 def _literal_gap() -> float:
-    gap = regimes.supercritical_lru(10**6, 10**5, log=True) - energy.lru_energy(10**6, 10**5, log=True)
+    gap = regimes.supercritical_lru(10**6, 10**5, log=True) - energy.lru_energy(10**6, 10**5, "complex", log=True)
     return abs(float(gap) - 158.6)
 
 
@@ -202,7 +203,7 @@ def _excess(root: int) -> float:
         values = []
         for side in (root // 2, root):
             n, k = side * side, round(c * side)
-            gap = energy.rnn_energy(n, k, "real", log=True) - energy.rnn_energy(n, k, log=True)
+            gap = energy.rnn_energy(n, k, "real", log=True) - energy.rnn_energy(n, k, "complex", log=True)
             values.append(side * math.expm1(gap))
         worst = max(worst, abs((2.0 * values[1] - values[0]) / float(regimes.real_excess(c)) - 1.0))
     return worst
@@ -212,6 +213,9 @@ def _threshold() -> float:
     wrong = 0
     for n in (1, 2, 10, 10**4, 10**6, 10**9, 10**12):
         k = regimes.second_threshold(n)
-        gaps = [regimes.dominant_rnn(n, j, log=True) - energy.rnn_energy(n, j, log=True) for j in (max(k - 1, 1), k)]
+        gaps = [
+            regimes.dominant_rnn(n, j, log=True) - energy.rnn_energy(n, j, "complex", log=True)
+            for j in (max(k - 1, 1), k)
+        ]
         wrong += not (gaps[1] >= 0.0 and (gaps[0] < 0.0 or k == 1))
     return wrong

@@ -12,6 +12,7 @@ from signalprop import energy
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.mean_path import MeanPath
+from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.montecarlo import sampling
 from signalprop.verify.check import FIELDS, Check
 
@@ -35,21 +36,21 @@ def checks(thorough: bool) -> list[Check]:
             ),
             Check(
                 "bounded scale: highest mean over all steps = 1.1",
-                f"{field}, rnn and lru, n in 1..1e4, T <= {steps}",
+                f"{field}, rnn and driven, n in 1..1e4, T <= {steps}",
                 "of the log",
                 1e-10,
                 partial(_bounded, field, steps),
             ),
             Check(
                 "minimax scale: highest mean = 1/lowest",
-                f"{field}, rnn and lru, n in 1..1e4, T <= {steps}",
+                f"{field}, rnn and driven, n in 1..1e4, T <= {steps}",
                 "of the log",
                 1e-8,
                 partial(_minimax, field, steps),
             ),
             Check(
                 "tabulated scale of one draw keeps 95 % of fresh draws",
-                f"{field}, rnn and lru, n in 3..9000, T in 20..90",
+                f"{field}, rnn and driven, n in 3..9000, T in 20..90",
                 "largest |z|",
                 LARGEST_Z,
                 partial(_promise, field, 1000 * times),
@@ -68,15 +69,14 @@ def _convexity(field: str, steps: int) -> float:
 
 
 def _points(steps: int) -> list[tuple[int, int, str]]:
-    return [(n, horizon, model) for n in (1, 7, 100, 10**4) for horizon in (1, 20, steps) for model in ("rnn", "lru")]
+    return [(n, horizon, model) for n in (1, 7, 100, 10**4) for horizon in (1, 20, steps) for model in Model]
 
 
 def _full_path(n: int, horizon: int, field: str, model: str, log_g: float) -> NDArray[np.float64]:
     """Log mean energies of every step, by `energy` with its own scale."""
     k, g = np.arange(horizon + 1), math.exp(log_g)
-    if model == "rnn":
-        return np.asarray(energy.rnn_energy(n, k, field, scale=g, log=True))
-    return np.asarray(energy.lru_energy(n, k, field, scale=g, log=True) - np.log1p(k))
+    logs = np.asarray(energy_of(model)(n, k, field, scale=g, log=True))
+    return by_model(as_model(model), rnn=logs, driven=logs - np.log1p(k))
 
 
 def _bounded(field: str, steps: int) -> float:
@@ -104,10 +104,10 @@ def _promise(field: str, samples: int) -> float:
         paths = 2.0 * sampling.sample(n, horizon, field, samples=samples, seed=n).log_norms
         draws = int(rows.draws[np.searchsorted(rows.n, n) - 1 :][:2].min())
         error = math.sqrt(0.95 * 0.05 * (1.0 / samples + 1.0 / draws))
-        for model in ("rnn", "lru"):
+        for model in Model:
             log_g = float(one_draw_table.log_scales(n, horizon, kind, model)[0][one_draw_table.AT_DEFAULT])
             terms = paths + 2.0 * log_g * np.arange(horizon + 1)
-            if model == "lru":
+            if model is Model.DRIVEN:
                 terms = np.log(np.cumsum(np.exp(terms), axis=1)) - np.log1p(np.arange(horizon + 1))
             share = float(np.mean(terms.max(axis=1) <= math.log(one_draw_table.BOUND)))
             worst = max(worst, abs(share - one_draw_table.DEFAULT) / error)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from signalprop import energy, exact, precise
+from signalprop.fields import as_field, by_field
 from signalprop.verify.check import FIELDS, WIDTHS, Check
 
 FLOAT_TOLERANCE = 1e-13
@@ -20,7 +21,8 @@ def checks(thorough: bool) -> list[Check]:
 
     found = []
     for field in FIELDS:
-        deep = (100_000 if field == "complex" else 2000) if thorough else (20_000 if field == "complex" else 300)
+        zonal = 2000 if thorough else 300
+        deep = by_field(as_field(field), real=zonal, complex=100_000 if thorough else 20_000, quaternion=zonal)
         found += [
             floats("float64 Q = fraction", f"{field}, k <= 120, n in 1..1e18", partial(_floats, field)),
             floats("float64 S = fraction", f"{field}, t <= 40, n in 1..1e18", partial(_float_sums, field)),
@@ -68,7 +70,9 @@ def _float_sums(field: str) -> float:
 def _block_sums() -> float:
     # One far t is summed by quadrature on blocks of terms.
     return max(
-        _relative(float(energy.lru_energy(n, 2000, log=True)), _log_fraction(exact.lru_energy(n, 2000)))
+        _relative(
+            float(energy.lru_energy(n, 2000, "complex", log=True)), _log_fraction(exact.lru_energy(n, 2000, "complex"))
+        )
         for n in (3, 300, 10**5, 10**9)
     )
 
@@ -97,7 +101,8 @@ def _balls(field: str, deep: int) -> float:
 def _block_balls() -> float:
     return max(
         _relative(
-            float(energy.lru_energy(n, 50_000, log=True)), float(precise.lru_energy_ball(n, 50_000, digits=30).log())
+            float(energy.lru_energy(n, 50_000, "complex", log=True)),
+            float(precise.lru_energy_ball(n, 50_000, "complex", digits=30).log()),
         )
         for n in (300, 10**5, 10**9)
     )

@@ -5,14 +5,15 @@ Slow on purpose where it must be, and sharing no formula with `signalprop.moment
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import assert_never
 
 from signalprop._checks import whole_number
-from signalprop.fields import as_field
+from signalprop.fields import Field, as_field
 from signalprop.wick.words import second_moments, trace_moment
 
 
-def cycle_counts(k: int, field: str = "complex") -> tuple[int, ...]:
+def cycle_counts(k: int, field: str = "real") -> tuple[int, ...]:
     r"""Coefficients of :math:`M_k(n) = E\,\mathrm{tr}[G^k (G^k)^*]` by enumeration of all Wick pairings.
 
     Entry V is the number of pairings that leave V indices free, so
@@ -48,17 +49,26 @@ def cycle_counts(k: int, field: str = "complex") -> tuple[int, ...]:
     (0, 48, 28, 28, 0, 1)
     """
     kind = as_field(field)
-    if kind == "quaternion":
-        raise ValueError(
-            "field='quaternion' has no enumeration here, because its pairings carry signs; "
-            "use moments.trace_polynomial(k, 'quaternion')."
-        )
-    from signalprop.wick import matchings, permutations
-
-    module: Any = permutations if kind == "complex" else matchings
+    module = import_module(f"signalprop.wick.{_pairings(kind)}")
     instead = f"Enumeration grows factorially; use moments.trace_polynomial(k, {str(kind)!r}) instead."
     counts: tuple[int, ...] = module.count_cycles(whole_number(k, "k", 0, module.MAX_K, instead))
     return counts
+
+
+def _pairings(field: Field) -> str:
+    """The module that enumerates the pairings of `field`."""
+    match field:
+        case Field.REAL:
+            return "matchings"
+        case Field.COMPLEX:
+            return "permutations"
+        case Field.QUATERNION:
+            raise ValueError(
+                "field='quaternion' has no enumeration here, because its pairings carry signs; "
+                "use moments.trace_polynomial(k, 'quaternion')."
+            )
+        case _:
+            assert_never(field)
 
 
 __all__ = ["cycle_counts", "second_moments", "trace_moment"]

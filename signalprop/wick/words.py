@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from signalprop._checks import whole_number
 from signalprop.fields import Field, as_field
@@ -26,7 +27,7 @@ MAX_STATES = 1_000_000
 _ADJOINT = str.maketrans("GH", "HG")
 
 
-def trace_moment(words: Iterable[Word], field: str = "complex", *, max_states: int = MAX_STATES) -> tuple[int, ...]:
+def trace_moment(words: Iterable[Word], field: str = "real", *, max_states: int = MAX_STATES) -> tuple[int, ...]:
     r"""Coefficients of :math:`E \prod_i \mathrm{tr}(w_i)` as a polynomial in n, entries of G with E|g_ij|^2 = 1.
 
     Parameters
@@ -63,21 +64,17 @@ def trace_moment(words: Iterable[Word], field: str = "complex", *, max_states: i
     >>> trace_moment(["GG*", "GG*"], "complex")
     (0, 0, 1, 0, 1)
     """
-    kind = as_field(field)
-    if kind is Field.QUATERNION:
-        raise ValueError(
-            "field='quaternion' has no loop equations here; use moments.trace_polynomial, or the real result at -2n."
-        )
+    real = _reverses(as_field(field))
     if isinstance(words, str):
         raise ValueError(f"words must be a list of words, got the string {words!r}; write [{words!r}].")
     if not isinstance(words, Iterable):
         raise ValueError(f"words must be a list of words, got {words!r}.")
     limit = whole_number(max_states, "max_states", 1)
-    return _Equations(kind is Field.REAL, limit).moment([read_word(word) for word in words])
+    return _Equations(real, limit).moment([read_word(word) for word in words])
 
 
 def second_moments(
-    k: int, field: str = "complex", *, max_states: int = MAX_STATES
+    k: int, field: str = "real", *, max_states: int = MAX_STATES
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     r"""Coefficients of E (tr M)^2 and of E tr M^2 for M = (G^k)* G^k, ascending powers of n.
 
@@ -133,6 +130,21 @@ def read_word(word: Word) -> str:
                 power, position = whole_number(int(text[position + 1 : digits]), "a power", 0, 10_000), digits
             letters.append(letter * power)
     return "".join(letters)
+
+
+def _reverses(field: Field) -> bool:
+    """Whether a letter contracts with its equal, reversing a part of a word: with real weights."""
+    match field:
+        case Field.REAL:
+            return True
+        case Field.COMPLEX:
+            return False
+        case Field.QUATERNION:
+            raise ValueError(
+                "field='quaternion' has no loop equations here; use moments.trace_polynomial, or the real result at -2n."
+            )
+        case _:
+            assert_never(field)
 
 
 class _Equations:

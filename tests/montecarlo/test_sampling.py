@@ -19,7 +19,7 @@ def test_digits_do_not_depend_on_the_number_of_threads(arguments):
 
 
 def test_seed_decides():
-    first, again, other = (sample(30, 5, samples=50, seed=seed).log_norms for seed in (1, 1, 2))
+    first, again, other = (sample(30, 5, "complex", samples=50, seed=seed).log_norms for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -41,7 +41,7 @@ def test_blas_threads_are_given_back():
 
 
 def test_a_longer_run_begins_with_the_shorter_one():
-    short, long = sample(8, 4, samples=512, seed=3), sample(8, 4, samples=1500, seed=3)
+    short, long = sample(8, 4, "complex", samples=512, seed=3), sample(8, 4, "complex", samples=1500, seed=3)
     assert np.array_equal(long.log_norms[:512], short.log_norms)
 
 
@@ -101,8 +101,8 @@ def test_predicted_errors_are_those_of_independent_means(arguments):
 def test_second_moments_are_known_where_they_say():
     assert sample(30, 6, "real", samples=10).rnn().predicted_relative_stderr is None
     assert sample(30, 3, "quaternion", samples=10).rnn().predicted_relative_stderr is None
-    assert sample(30, 3, samples=10).lru().predicted_relative_stderr is None
-    assert sample(10**12, 5, samples=10).rnn().predicted_relative_stderr == pytest.approx(
+    assert sample(30, 3, "complex", samples=10).lru().predicted_relative_stderr is None
+    assert sample(10**12, 5, "complex", samples=10).rnn().predicted_relative_stderr == pytest.approx(
         math.sqrt(5e-12 / 10), rel=1e-3
     )
 
@@ -141,20 +141,20 @@ def test_without_the_driven_recurrence_the_other_digits_stay(method, field):
 
 def test_watch_sees_every_row_once():
     seen = []
-    draw = sample(9, 4, samples=1200, seed=1, watch=lambda rnn, lru: seen.append((rnn, lru)))
+    draw = sample(9, 4, "complex", samples=1200, seed=1, watch=lambda rnn, lru: seen.append((rnn, lru)))
     np.testing.assert_array_equal(np.concatenate([rnn for rnn, _ in seen]), draw.log_norms)
     np.testing.assert_array_equal(np.concatenate([lru for _, lru in seen]), draw.lru_log_norms)
 
 
 def test_progress_reaches_the_end():
     seen = []
-    sample(10, 3, samples=2000, progress=lambda done, total: seen.append((done, total)))
+    sample(10, 3, "complex", samples=2000, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (2000, 2000)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
 def test_zero_steps():
-    draw = sample(10, 0, samples=5)
+    draw = sample(10, 0, "complex", samples=5)
     assert draw.log_norms.shape == (5, 1)
     assert draw.rnn().z == 0.0
 
@@ -208,4 +208,4 @@ def test_bad_input(arguments, message):
 
 def test_step_beyond_the_path():
     with pytest.raises(ValueError, match=r"k must be at most 3, got 4\. That is where the sampled path ends"):
-        sample(10, 3, samples=10).rnn(4)
+        sample(10, 3, "complex", samples=10).rnn(4)

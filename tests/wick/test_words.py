@@ -144,8 +144,8 @@ def test_second_moments_check_their_depth():
         (None, "whole number"),
     ):
         with pytest.raises(ValueError, match=message):
-            wick.second_moments(bad)
-    assert wick.second_moments(2.0) == wick.second_moments(2)
+            wick.second_moments(bad, "complex")
+    assert wick.second_moments(2.0, "complex") == wick.second_moments(2, "complex")
 
 
 @pytest.mark.parametrize(
