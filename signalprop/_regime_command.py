@@ -38,7 +38,7 @@ def regime(
                 "model": model.value,
                 "regime": found.regime,
                 "law": found.law,
-                "domain": law.domain,
+                "domain": law.domain.words,
                 "status": law.status,
                 "log_value": finite(found.log_value),
                 "log_exact": found.log_exact,
@@ -52,7 +52,7 @@ def regime(
     rows = [
         ("point", f"n = {n}, k = {k}, which is {k / n**0.5:.4g} times sqrt(n); {field.value} Gaussian weights"),
         ("regime", found.regime),
-        ("law to use", f"{found.law}, for {law.domain}"),
+        ("law to use", f"{found.law}, for {law.domain.words}"),
         ("its value", show(found.log_value)),
         ("exact energy", show(found.log_exact)),
         ("relative error", f"{found.relative_error:+.2e}, {grade} {tolerance:g}"),
