@@ -13,7 +13,7 @@ from signalprop.training.log import columns
 KEYS = ("variant", "depth", "seed", "steps")
 MAX_DEPTH = 6
 DIGITS = 6
-COLUMNS = (*KEYS, *columns([str(block) for block in range(1, MAX_DEPTH + 1)]), "test_loss", "test_accuracy")
+COLUMNS = (*KEYS, *columns([str(block) for block in range(1, MAX_DEPTH + 1)]))
 
 
 class Results:

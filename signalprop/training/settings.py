@@ -198,9 +198,9 @@ def _task_of(values: dict[str, Any], where: str) -> dict[str, Any]:
     return {"task": name, "options": options | nested}
 
 
-def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+def differences(one: dict[str, Any], other: dict[str, Any], ignored: tuple[str, ...] = ()) -> list[str]:
     """Names of the settings in which two dicts of `Settings.as_dict` differ, each with both values."""
-    names = [each.name for each in fields(Settings)]
+    names = [each.name for each in fields(Settings) if each.name not in ignored]
     return [
         f"{name} = {one.get(name)!r}, not {other.get(name)!r}" for name in names if one.get(name) != other.get(name)
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
 import torch
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from signalprop._provenance import installed_version, provenance
-from signalprop._streams import cell_key, generator
+from signalprop._directory import Directory
+from signalprop._provenance import provenance
+from signalprop.ginibre._streams import cell_key, generator
 from signalprop.nn import SequenceClassifier, parameter_groups
 from signalprop.tasks import Kind, Split, Task, make
 from signalprop.training.checkpoint import Checkpoint, random_states
+from signalprop.training.directory import RESULTS, begin, first_rows_only
 from signalprop.training.energies import StateEnergies, names, white_energy
 from signalprop.training.log import Log, columns
 from signalprop.training.model import build_model
@@ -71,12 +73,15 @@ def train(
     settings
         All that the result depends on.
     directory
-        Where ``log.csv``, ``settings.json`` and ``checkpoint.pt`` go; nothing is written without.
+        Where ``log.csv``, ``settings.json``, ``checkpoint.pt`` and at the end ``results.json`` go; nothing is written without.
+        One process at a time works there.
     resume
         Go on from the checkpoint in the directory, or start there if none was written yet. On one machine, with the same number
-        of threads, a training that was killed and resumed gives the same log as one that was not.
+        of threads, a training that was killed and resumed gives the same log as one that was not. Other settings, data, versions
+        of the libraries or code are refused, and so is a file that was damaged or changed.
     task
-        The task, if it is at hand; else made from the settings.
+        The task, if it is at hand; else made from the settings. ``settings.json`` then says its name and the SHA-256 of its
+        data, and no name or options of `Settings`.
     device
         Of PyTorch.
     progress
@@ -85,9 +90,14 @@ def train(
     Raises
     ------
     ValueError
-        Settings that do not fit the task; a directory that holds a training, without `resume`, or another training, with it.
+        Settings that do not fit the task; a directory that holds a training, without `resume`, or another training or damaged
+        files, with it.
+    OSError
+        Another process works in the directory; the disk is full.
     FloatingPointError
         A number that is not finite, with the training step and the layer.
+    KeyboardInterrupt
+        Ctrl-C, after the checkpoint of the last finished step was written.
 
     Notes
     -----
@@ -101,56 +111,153 @@ def train(
     >>> [row["step"] for row in run.rows]
     ['0', '1', '2']
     """
-    place = None if directory is None else Path(directory)
-    if place is not None and not resume and (place / "log.csv").exists():
-        raise ValueError(
-            f"{place} holds a training already; go on with it (resume=True, --resume), or choose another directory."
-        )
     where = _device(device)
-    saved = None
-    if place is not None and resume and (place / "checkpoint.pt").exists():
-        saved = Checkpoint.read(place / "checkpoint.pt", settings)
-    task = make(settings.task, **settings.task_options()) if task is None else task
-    steps = settings.steps
-    batch = settings.batch
-    if batch > len(task.train):
-        raise ValueError(f"batch must be at most the {len(task.train)} examples of the training part, got {batch}.")
-    if settings.epochs is not None:
-        steps = settings.epochs * (len(task.train) // batch)
-    with _repeatable():
+    given = task is not None
+
+    def opened() -> Directory:
+        assert directory is not None
+        return stack.enter_context(Directory(directory, "training", "resume the training (resume=True, --resume)"))
+
+    with ExitStack() as stack:
+        # Data may take a minute to make: what can be refused before is refused before.
+        place = opened() if directory is not None and os.path.lexists(directory) else None
+        if place is not None:
+            begin(place, settings, None, given, resume)
+        task = make(settings.task, **settings.task_options()) if task is None else task
+        steps, batch = _course(settings, task)
+        stack.enter_context(_repeatable())
         torch.manual_seed(cell_key("start", settings.seed) >> 1)
         model = build_model(settings, task).to(where)
+        if directory is not None:
+            place = opened() if place is None else place
+            begin(place, settings, task, given, resume)
+        training = _Training(settings, task, model, where, place, steps, batch)
+        try:
+            training.settle()
+            while training.step < steps:
+                loss = training.advance()
+                training.settle()
+                if progress is not None:
+                    progress(training.step, steps, loss)
+            loss, accuracy = training.test()
+            training.finish()
+        except KeyboardInterrupt:
+            training.save()
+            raise
+    return Run(settings, task, training.log.rows, model, loss, accuracy)
+
+
+def _course(settings: Settings, task: Task) -> tuple[int, int]:
+    """Number of steps, and examples per step."""
+    if settings.batch > len(task.train):
+        raise ValueError(
+            f"batch must be at most the {len(task.train)} examples of the training part, got {settings.batch}."
+        )
+    if settings.epochs is None:
+        return settings.steps, settings.batch
+    return settings.epochs * (len(task.train) // settings.batch), settings.batch
+
+
+class _Training:
+    """A training at the end of a step, whose row and checkpoint may still be due."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        task: Task,
+        model: SequenceClassifier,
+        device: torch.device,
+        directory: Directory | None,
+        steps: int,
+        batch: int,
+    ) -> None:
+        self.settings, self.task, self.model, self.device = settings, task, model, device
+        self.directory, self.steps, self.batch = directory, steps, batch
         groups = parameter_groups(
             model,
             settings.learning_rate,
             weight_decay=settings.weight_decay,
             dynamics_factor=settings.recurrence_factor,
         )
-        optimiser = torch.optim.AdamW(groups, fused=True)
-        if place is not None:
-            place.mkdir(parents=True, exist_ok=True)
-            _write_origin(place / "settings.json", settings)
-        log = Log(place and place / "log.csv", columns(names(model)), -1 if saved is None else saved.step)
-        done, losses = 0, []
-        if saved is not None:
-            saved.restore(model, optimiser, where)
-            done, losses = saved.step, saved.losses
-        else:
-            log.append(_row(0, [], model, task, settings, where))
-        for step in range(done + 1, steps + 1):
-            loss = _step(step, model, optimiser, _batch(task, settings.seed, step, batch, where), task, settings.clip)
-            losses.append(loss)
-            if step % settings.log_every == 0 or step == steps:
-                log.append(_row(step, losses, model, task, settings, where))
-                losses = []
-            if place is not None and (step % settings.checkpoint_every == 0 or step == steps):
-                Checkpoint(
-                    settings.as_dict(), step, losses, model.state_dict(), optimiser.state_dict(), random_states(where)
-                ).write(place / "checkpoint.pt")
-            if progress is not None:
-                progress(step, steps, loss)
-        loss, accuracy, _ = evaluate(model, task, task.test, where)
-    return Run(settings, task, log.rows, model, loss, accuracy)
+        self.optimiser = torch.optim.AdamW(groups, fused=True)
+        self.step, self.losses = 0, list[float]()
+        self._saved = False
+        self._tested: tuple[float, float | None] | None = None
+        rows = b""
+        if directory is not None:
+            try:
+                saved, rows = Checkpoint.read(directory, model, steps)
+            except FileNotFoundError:
+                first_rows_only(directory)
+            else:
+                saved.restore(model, self.optimiser, device)
+                self.step, self.losses, self._saved = saved.step, list(saved.losses), True
+        self.log = Log(columns(names(model)), directory, rows)
+        self.random = random_states(device)
+
+    def advance(self) -> float:
+        """Take a step. Ctrl-C before the weights change leaves all as it was, and after that waits until the step is done."""
+        batch = _batch(self.task, self.settings.seed, self.step + 1, self.batch, self.device)
+        loss = _gradients(self.step + 1, self.model, self.optimiser, batch, self.task, self.settings.clip)
+        with _undisturbed():
+            self.optimiser.step()
+            self.step += 1
+            self.losses.append(loss)
+            self.random = random_states(self.device)
+            self._saved = False
+        return loss
+
+    def settle(self) -> None:
+        """Write the row and the checkpoint that are due after this step."""
+        last = self.step == self.steps
+        if self.log.step < self.step and (last or self.step % self.settings.log_every == 0):
+            row = _row(self.step, self.losses, self.model, self.task, self.settings, self.device)
+            if last:
+                row["test_loss"], row["test_accuracy"] = self.test()
+            with _undisturbed():
+                self.log.append(row)
+                self.losses, self._saved = [], False
+        if not self._saved and (last or self.step % self.settings.checkpoint_every == 0):
+            self.save()
+
+    def save(self) -> None:
+        """Write the checkpoint of this step."""
+        if self.directory is None or self._saved:
+            return
+        Checkpoint(
+            self.directory.origin,
+            self.step,
+            self.losses,
+            self.log.mark,
+            self.model.state_dict(),
+            self.optimiser.state_dict(),
+            self.random,
+        ).write(self.directory)
+        self._saved = True
+
+    def test(self) -> tuple[float, float | None]:
+        """Loss and accuracy on the test part."""
+        if self._tested is None:
+            loss, accuracy, _ = evaluate(self.model, self.task, self.task.test, self.device)
+            self._tested = loss, accuracy
+        return self._tested
+
+    def finish(self) -> None:
+        """Write what came out."""
+        if self.directory is None:
+            return
+        loss, accuracy = self.test()
+        self.directory.write_json(
+            RESULTS,
+            {
+                "step": self.step,
+                "test": {"loss": loss, "accuracy": accuracy, "examples": len(self.task.test)},
+                "guess": {"loss": self.task.baseline, "accuracy": self.task.chance},
+                "task": self.task.description,
+                "origin": self.directory.origin,
+                **provenance(),
+            },
+        )
 
 
 def _device(name: str) -> torch.device:
@@ -162,7 +269,7 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def _step(
+def _gradients(
     step: int,
     model: SequenceClassifier,
     optimiser: torch.optim.Optimizer,
@@ -182,7 +289,6 @@ def _step(
     value = loss.item()
     if not (math.isfinite(value) and math.isfinite(norm.item())):
         _explain(step, value, model)
-    optimiser.step()
     return value
 
 
@@ -312,9 +418,18 @@ def _repeatable() -> Iterator[None]:
             torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
 
 
-def _write_origin(path: Path, settings: Settings) -> None:
-    facts = provenance()
-    facts["libraries"]["torch"] = installed_version("torch")
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps({"settings": settings.as_dict(), **facts}, indent=2) + "\n")
-    temporary.replace(path)
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until the end of the block, in which things change that belong together."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    pressed: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda *arguments: pressed.append(arguments))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        before(*pressed[0])

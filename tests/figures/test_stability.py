@@ -34,7 +34,7 @@ def results(tmp_path, monkeypatch):
                         row |= {f"energy_{layer}": energy, f"energy_last_{layer}": energy, f"energy_white_{layer}": 1.0}
                     rows.append(row)
     path = tmp_path / "results.csv"
-    names = ["variant", "depth", "seed", "steps", *columns(["1", "2", "3"]), "test_loss", "test_accuracy"]
+    names = ["variant", "depth", "seed", "steps", *columns(["1", "2", "3"])]
     pd.DataFrame(rows, columns=names).to_csv(path, index=False)
     path.with_suffix(".json").write_text(json.dumps({"guess": {"loss": 2.25, "accuracy": 0.17}}))
     monkeypatch.setattr(stability, "RESULTS", path)

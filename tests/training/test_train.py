@@ -1,4 +1,5 @@
 import csv
+import json
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from signalprop._catalogue import LAYERS, load
 from signalprop.nn import LRU, DenseLinearRNN, RotRNN
 from signalprop.tasks import Kind, Split, Task, make
 from signalprop.training import Settings, StateEnergies, build_model, train, white_energy
-from signalprop.training.log import Log, columns
+from signalprop.training.log import columns
 from signalprop.training.trainer import evaluate
 
 OPTIONS = {"train": 256, "validation": 32, "test": 32, "min_length": 5, "max_length": 20}
@@ -55,11 +56,19 @@ def test_columns_of_the_log(tmp_path):
         rows = list(csv.DictReader(file))
     assert rows == run.rows
     assert list(rows[0]) == columns(["1", "1b", "2", "2b"])
+    assert list(rows[0])[-2:] == ["test_loss", "test_accuracy"]
     assert [row["step"] for row in rows] == ["0", "4", "8", "12"]
     assert rows[0]["train_loss"] == ""
     for row in rows:
         assert all(float(value) > 0 for name, value in row.items() if name.startswith("energy"))
-    assert not list(tmp_path.glob("*.tmp"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "checkpoint.pt", "lock", "log.csv", "results.json", "settings.json",
+    ]  # fmt: skip
+    assert [row["test_loss"] for row in rows] == ["", "", "", f"{run.loss:.8g}"]
+    assert [row["test_accuracy"] for row in rows] == ["", "", "", f"{run.accuracy:.8g}"]
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert (results["step"], results["test"]) == (12, {"loss": run.loss, "accuracy": run.accuracy, "examples": 32})
+    assert results["guess"] == {"loss": run.task.baseline, "accuracy": run.task.chance}
 
 
 def test_the_callers_generator_is_left_alone():
@@ -155,7 +164,7 @@ def test_resume_refuses_other_settings_and_start_refuses_a_directory_in_use(tmp_
     train(tiny(steps=5), directory=tmp_path, resume=True)
     assert (tmp_path / "log.csv").read_bytes() == before
     (tmp_path / "checkpoint.pt").write_bytes(b"no checkpoint")
-    with pytest.raises(ValueError, match="is not a checkpoint of a training"):
+    with pytest.raises(ValueError, match=r"checkpoint\.pt does not have the checksum it names"):
         train(tiny(steps=5), directory=tmp_path, resume=True)
 
 
@@ -176,13 +185,6 @@ def test_nan_stops_with_step_and_layer(monkeypatch):
         train(tiny(steps=9, log_every=100), task=task)
     with pytest.raises(FloatingPointError, match=r"after training step 3: the outputs of blocks\.0"):
         train(tiny(steps=9, log_every=1), task=task)
-
-
-def test_rows_of_a_log_after_the_checkpoint_are_dropped(tmp_path):
-    path = tmp_path / "log.csv"
-    path.write_text("step,loss\n0,1\n5,2\n6,3\n7,4")
-    assert [row["step"] for row in Log(path, ["step", "loss"], upto=5).rows] == ["0", "5"]
-    assert path.read_text() == "step,loss\n0,1\n5,2\n"
 
 
 @pytest.mark.parametrize(
