@@ -1,4 +1,4 @@
-"""The energy kernels as plain Python, under the names of `signalprop._compiled`: nothing to load, slower a value."""
+"""The energy kernels as plain Python, under the names of `signalprop._compiled`: nothing to load, slower per value."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def linked(text: str, page: str) -> str:
 
 
 def _link(app, docname, source):
-    if app.env.doc2path(docname).endswith(".md"):
+    if str(app.env.doc2path(docname)).endswith(".md"):
         source[0] = linked(source[0], docname)
 
 

@@ -166,8 +166,8 @@ def status(advice: Advice) -> str:
     return sentence(
         "status",
         average=mean_status(advice.field),
-        low=f"{low:.4g}",
-        high=f"{high:.4g}",
+        low=f"{low:.5g}",
+        high=f"{high:.5g}",
         command=f"signalprop cite scale{option}",
     )
 

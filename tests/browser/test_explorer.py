@@ -13,6 +13,7 @@ import pytest
 from signalprop import rnn_energy, safe_scale
 from signalprop.fields import as_field
 from signalprop.initialization import advise, one_draw_table
+from signalprop.initialization.advice_text import paste
 from tests.browser.explorer import ROOT, SOURCE, builder, deviation, spread
 
 pytestmark = pytest.mark.browser
@@ -142,6 +143,7 @@ def expected(field, n, horizon, g):
         "infinite": shift,
         "exploding": dataclasses.replace(safe, scale=scale).exploding_share()[0],
         "scale-bounded": advice.scales["bounded"].scale if exact else None,
+        "scale-minimax": advice.scales["minimax"].scale if exact else None,
         "scale-edge": advice.scales["edge"].scale,
     }
 
@@ -297,6 +299,29 @@ def test_the_address_keeps_the_view(browser, page):
     # A new address in the same window.
     browser.execute_script("location.hash = '#n=64&T=30&field=real&g=0.9'")
     wait(browser, n=64, T=30, g=0.9)
+
+
+def test_the_rows_are_those_of_the_command(browser, page):
+    rows = "return [...document.querySelectorAll('#scales tbody tr')].map((row) => row.id.replace('scale-', ''))"
+    for field, n, horizon in [("real", 512, 2000), ("real", 512, 30_000), ("complex", 512, 30_000)]:
+        show(browser, page, n=n, T=horizon, field=field)
+        assert browser.execute_script(rows) == list(advise(n, horizon, field).scales)
+
+
+def test_an_address_with_names_of_objects_is_shown_all_the_same(browser, page):
+    browser.get("about:blank")
+    browser.get(f"{page}#__proto__=1&constructor=2&toString=3&n=64")
+    wait(browser, **{**START, "n": 64})
+    assert browser.execute_script("return document.getElementById('failure').hidden")
+
+
+def test_what_is_shown_is_typeset_and_what_is_copied_is_code(browser, page):
+    show(browser, page, n=512, T=2000)
+    text = browser.execute_script("return document.body.innerText")
+    assert "√512" in text
+    assert not re.search(r"sqrt\(|\*10|e\^|\d\.?\d*x\b", re.sub(r"(?s)import .*?\n\n", "", text))
+    codes = browser.execute_script("return [...document.querySelectorAll('pre')].map((one) => one.textContent)")
+    assert codes == [item[1] for block in paste(advise(512, 2000)) for item in block.items if not isinstance(item, str)]
 
 
 def test_every_control_has_a_name_and_a_description(browser, page):
