@@ -84,9 +84,9 @@ const Words = (() => {
 
   // ---- the page ----
 
-  /** Answer, reasons and blocks to paste; a block is {title, items}, an item {text} or {label, code}. */
+  /** Answer, what to know if there are gates, reasons and blocks to paste; a block is {title, items}, an item {text} or {label, code}. */
   function page(advice) {
-    return { answer: answer(advice), why: why(advice), paste: paste(advice) };
+    return { answer: answer(advice), gates: gates(advice) ? sentence("gates_first") : "", why: why(advice), paste: paste(advice) };
   }
 
   function fate({ energy }) {
@@ -96,14 +96,13 @@ const Words = (() => {
   }
 
   function answer(advice) {
-    const first = sentence(advice.verdict, {
+    return sentence(advice.verdict, {
       g: short(advice.safe, 4),
       std: short(advice.safe / Math.sqrt(advice.n), 4),
       glorot_std: short(1 / Math.sqrt(advice.n), 4),
       just: advice.horizon <= advice.budget ? "" : "just about ",
       fate: fate(advice),
     });
-    return gates(advice) ? `${first} ${sentence("gates_first")}` : first;
   }
 
   function why(advice) {
