@@ -12,7 +12,7 @@ def require_plain(layer: Recurrence) -> None:
     for name in (*layer.dynamics, "B", "C", "D"):
         if name not in layer._parameters and getattr(layer, name, None) is not None:
             raise ValueError(
-                f"{name} of {layer} is computed from other parameters (a parametrization, weight norm, pruning); "
+                f"{name} of {type(layer).__name__} is computed from other parameters (a parametrization, weight norm, pruning); "
                 "draw the parameters before that is registered."
             )
 

@@ -99,6 +99,9 @@ class DenseLinearRNN(Recurrence):
         if self.D is not None:
             nn.init.normal_(self.D)
 
+    def _rows(self) -> tuple[int, int]:
+        return 1, self.d_state
+
     def _system(self, dtype: torch.dtype) -> System:
         return System((self.W.to(dtype),), self.B.to(dtype), self.C.to(dtype), None)
 

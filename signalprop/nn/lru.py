@@ -107,6 +107,9 @@ class LRU(PlaneRecurrence):
         if self.gamma_log is not None:
             self.gamma_log.copy_(power_lost(self.nu).log() / 2)
 
+    def _rows(self) -> tuple[int, int]:
+        return 2, 2 * self.d_state
+
     def _system(self, dtype: torch.dtype) -> System:
         nu, theta = self.nu.to(dtype), self.theta.to(dtype)
         gamma = self.gamma_log.to(dtype).exp() if self.gamma_log is not None else power_lost(nu).sqrt()

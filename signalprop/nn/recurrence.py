@@ -186,6 +186,10 @@ class Recurrence(nn.Module):
         values = states[:, -1] if inputs.shape[1] else state.values
         return outputs, State(values, state.fresh and not inputs.shape[1], state.system)
 
+    def _rows(self) -> tuple[int, int] | None:
+        """How many tensors the transition has, and how many rows the state; None where nothing is known."""
+        return None
+
     def _states(self, inputs: Tensor, state: State) -> Tensor:
         system = state.system
         assert system is not None
@@ -194,11 +198,13 @@ class Recurrence(nn.Module):
             raise ValueError(
                 f"the state is one of {state.values.shape[0]} sequences, got {inputs.shape[0]} sequences of inputs."
             )
-        if state.values.shape[1] != rows or d_model != self.d_model:
-            raise ValueError(
-                f"the state is one of another layer: {state.values.shape[1]} rows, d_model={d_model}, got {self} "
-                f"of {self.system().enter.shape[0]} rows."
-            )
+        own = self._rows()
+        if (
+            state.values.shape[1] != rows
+            or d_model != self.d_model
+            or own not in (None, (len(system.transition), rows))
+        ):
+            raise ValueError(f"the state is one of another layer, of {rows} rows and d_model={d_model}, not of {self}.")
         if self.check_finite and has_numbers(inputs):
             require_finite(inputs, f"the inputs of {self}", ValueError, "check the data or the preceding layer.")
         autocast = torch.is_autocast_enabled(self._device_type())
@@ -222,7 +228,8 @@ class Recurrence(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Recurrence:
         """What `.to`, `.half()`, `.cuda()` and their like go through; the dynamics and their gradients stay wide."""
         parameters = dynamics_of(self)
-        steady = [*parameters, *(each.grad for each in parameters if each.grad is not None)]
+        buffers = [each for values in _parametrizations(self) for each in values.buffers()]
+        steady = [*parameters, *buffers, *(each.grad for each in parameters if each.grad is not None)]
         places = {id(each) for each in steady}
 
         def keep(tensor: Tensor) -> Tensor:
@@ -242,7 +249,7 @@ class Recurrence(nn.Module):
 
     def _device_type(self) -> str:
         kind: str = self.B.device.type
-        return kind
+        return "cpu" if kind == "meta" else kind  # which autocast does not know
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in the brackets."""
@@ -259,8 +266,7 @@ class PlaneRecurrence(Recurrence):
         return rotation_scan(decay, angle, pairs, first).flatten(-2)
 
 
-# A parameter `W` under `torch.nn.utils.parametrize`, and under older weight norm, spectral norm and pruning.
-_PARAMETRIZED = "parametrizations"
+# What older weight norm, spectral norm and pruning call the parameters that they compute `W` from.
 _ENDINGS = ("", "_orig", "_g", "_v")
 
 
@@ -268,8 +274,13 @@ def dynamics_of(layer: Recurrence) -> list[nn.Parameter]:
     """The parameters behind the names in ``layer.dynamics``, also where those are computed from others."""
     names = {name + ending for name in layer.dynamics for ending in _ENDINGS}
     found = [each for name, each in layer.named_parameters(recurse=False) if name in names]
-    lists = getattr(layer, _PARAMETRIZED, {})
-    return found + [each for name in layer.dynamics if name in lists for each in lists[name].parameters()]
+    return found + [each for values in _parametrizations(layer) for each in values.parameters()]
+
+
+def _parametrizations(layer: Recurrence) -> list[nn.Module]:
+    """What `torch.nn.utils.parametrize` computes parameters of the dynamics from."""
+    lists = getattr(layer, "parametrizations", {})
+    return [lists[name] for name in layer.dynamics if name in lists]
 
 
 def is_narrow(tensor: Tensor) -> bool:

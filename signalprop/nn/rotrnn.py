@@ -115,6 +115,9 @@ class RotRNN(PlaneRecurrence):
         if self.D is not None:
             nn.init.normal_(self.D)
 
+    def _rows(self) -> tuple[int, int]:
+        return 2, self.d_state + self.heads * (self.d_state // self.heads % 2)
+
     def _system(self, dtype: torch.dtype) -> System:
         g, theta, m, b = (each.to(dtype) for each in (self.g, self.theta, self.M, self.B))
         size = m.shape[-1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from signalprop.nn._inputs import tensor
 from signalprop.nn._scan_function import scan
 from signalprop.nn._scan_operator import in_parallel
 
@@ -92,7 +93,7 @@ def rotation_scan(decay: Tensor, angle: Tensor, inputs: Tensor, initial: Tensor 
     tensor([-0.0000, 0.5000])
     """
     for name, value in (("decay", decay), ("angle", angle), ("inputs", inputs), ("initial", initial)):
-        if value is not None and not value.is_floating_point():
+        if value is not None and not tensor(value, name).is_floating_point():
             raise ValueError(f"{name} must hold real numbers, got type {value.dtype}.")
     if inputs.ndim != 4 or inputs.shape[-1] != 2:
         raise ValueError(f"inputs must have shape (batch, time, planes, 2), got {tuple(inputs.shape)}.")
@@ -138,6 +139,9 @@ def _prepared(
     a: Tensor, x: Tensor, initial: Tensor | None, *, pairs: bool
 ) -> tuple[Tensor, Tensor, Tensor, torch.dtype]:
     """Arguments of one type; a of three axes, of length one where it does not vary; and the type that is wanted back."""
+    for name, value in (("coefficients", a), ("inputs", x), ("initial", initial)):
+        if value is not None:
+            tensor(value, name)
     tail = (2,) if pairs else ()
     if x.ndim != 3 + len(tail):
         raise ValueError(f"inputs must have shape (batch, time, numbers), got {tuple(x.shape)}.")

@@ -208,7 +208,19 @@ def test_bad_shapes(scan):
         scan(torch.ones(3).long(), x.long(), torch.ones(2, 3).long())
 
 
+@pytest.mark.parametrize("scan", SCANS)
+def test_bad_kinds(scan):
+    a, x = torch.ones(3), torch.ones(2, 4, 3)
+    for place, name in enumerate(("coefficients", "inputs", "initial")):
+        arguments = [a, x, x[:, 0]]
+        arguments[place] = arguments[place].numpy()
+        with pytest.raises(ValueError, match=f"{name} must be a torch.Tensor, got ndarray"):
+            scan(*arguments)
+
+
 def test_bad_rotations():
+    with pytest.raises(ValueError, match=r"decay must be a torch.Tensor, got float"):
+        rotation_scan(0.5, torch.ones(3), torch.ones(2, 4, 3, 2))
     x = torch.ones(2, 4, 3, 2)
     with pytest.raises(ValueError, match=r"inputs must have shape \(batch, time, planes, 2\), got \(2, 4, 3\)"):
         rotation_scan(torch.ones(3), torch.ones(3), x[..., 0])
