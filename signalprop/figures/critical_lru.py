@@ -16,7 +16,7 @@ __all__ = ["COLUMNS", "SIZES", "data", "draw"]
 
 def data(*, seed: int = 0, progress: Callable[[float], None] | None = None, **size: Any) -> pd.DataFrame:
     """Exact energies, laws and Monte Carlo summaries; columns as in `COLUMNS`."""
-    return path_frame("lru", seed=seed, progress=progress, **size)
+    return path_frame("driven", seed=seed, progress=progress, **size)
 
 
 def draw(frame: pd.DataFrame) -> Figure:

@@ -13,14 +13,15 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from signalprop import energy, regimes
+from signalprop import regimes
+from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.montecarlo.cell import REPETITIONS
 from signalprop.montecarlo.estimate import Estimate
 from signalprop.montecarlo.sampling import Sample, sample
 
 WIDTHS = (100, 200, 500, 1000, 2000)
 FIELDS = ("complex", "real")
-MODELS = ("rnn", "lru")
+MODELS = tuple(Model)
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"samples": 300, "widths": (100, 500, 2000), "particles": {100: 16}},
     "default": {"samples": 4000, "widths": WIDTHS, "particles": {100: 128}},
@@ -75,7 +76,7 @@ def path_frame(
 ) -> pd.DataFrame:
     """One row for each field, n and step 0 <= k <= 5 sqrt(n).
 
-    Columns as in `COLUMNS`; for ``model="lru"`` every energy is S_{n,k}/sqrt(n). `particles` has, for each width whose far
+    Columns as in `COLUMNS`; for ``model="driven"`` every energy is S_{n,k}/sqrt(n). `particles` has, for each width whose far
     means are drawn by the rare-event sampler, the particles of a repetition. Both models are read off the same draws, and
     the last pair of frames is kept, so that the second figure costs nothing.
     """
@@ -84,7 +85,7 @@ def path_frame(
     if key not in _drawn:
         _drawn.clear()
         _drawn[key] = _frames(samples, seed, widths, swarms, progress)
-    return _drawn[key][MODELS.index(model)].copy()
+    return _drawn[key][MODELS.index(as_model(model))].copy()
 
 
 def _frames(
@@ -113,22 +114,21 @@ def _frames(
     return [pd.concat(mine, ignore_index=True) for mine in rows]
 
 
-def _one_width(model: str, draw: Sample, far: Sample | None) -> pd.DataFrame:
+def _one_width(model: Model, draw: Sample, far: Sample | None) -> pd.DataFrame:
     n, field, k = draw.n, draw.field, np.arange(draw.k + 1)
     frame = pd.DataFrame({"field": field.value, "n": n, "k": k, "c": k / math.sqrt(n)})
-    shift = 0.0 if model == "rnn" else 0.5 * math.log(n)
-    exact = energy.rnn_energy if model == "rnn" else energy.lru_energy
-    frame["log_exact"] = exact(n, k, field, log=True) - shift
-    law = regimes.critical_rnn if model == "rnn" else regimes.critical_lru
+    shift = by_model(model, rnn=0.0, driven=0.5 * math.log(n))
+    frame["log_exact"] = energy_of(model)(n, k, field, log=True) - shift
+    law = by_model(model, rnn=regimes.critical_rnn, driven=regimes.critical_lru)
     with np.errstate(divide="ignore"):
-        frame["log_limit"] = np.log(law(frame["c"].to_numpy()))
+        frame["log_limit"] = np.log(law(frame["c"].to_numpy(), field))
     frame["log_two_term"] = np.nan
     if field == "real":
         two_term = regimes.two_term_rnn(n, k, log=True)
-        if model == "lru":
+        if model is Model.DRIVEN:
             two_term = np.logaddexp.accumulate(two_term) - shift
         frame["log_two_term"] = np.where(frame["c"] >= LAW_FROM, two_term, np.nan)
-    logs = draw.log_norms if model == "rnn" else draw.lru_log_norms
+    logs = by_model(model, rnn=draw.log_norms, driven=draw.lru_log_norms)
     assert logs is not None
     summary = [
         Estimate.from_logs(2.0 * logs[:, i], frame["log_exact"][i] + shift, quantiles=(), tempered=True) for i in k
@@ -146,7 +146,7 @@ def _one_width(model: str, draw: Sample, far: Sample | None) -> pd.DataFrame:
     frame[far_columns] = np.nan
     for step in _far_steps(n) if far is not None else ():
         assert far is not None
-        found = far.rnn(step) if model == "rnn" else far.lru(step)
+        found = by_model(model, rnn=far.rnn, driven=far.lru)(step)
         frame.loc[step, far_columns] = np.array([found.log_mean, *found.log_interval]) - shift
     return frame
 

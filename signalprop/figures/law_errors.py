@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from signalprop.fields import Field
 from signalprop.figures.regime_map import COLOURS, LEGEND
-from signalprop.models import Model, energy_of
+from signalprop.models import Model, by_model, energy_of
 from signalprop.regimes import LAWS
 
 SIZES: dict[str, dict[str, Any]] = {"quick": {"points": 40}, "default": {"points": 140}, "full": {"points": 400}}
@@ -86,9 +86,9 @@ def draw(frame: pd.DataFrame) -> Figure:
             axes.set_ylim(1.0 / SPAN, SPAN)
             axes.set_yticks([0.25, 0.5, 1.0, 2.0, 4.0], ["1/4", "1/2", "1", "2", "4"])
             axes.minorticks_off()
-            symbol = "S" if quantity == "lru" else "Q"
-            axes.set_title(f"{symbol}, {field} weights, n = $10^{round(np.log10(n))}$")
-            axes.set_xlabel("steps t" if quantity == "lru" else "steps k")
+            model = Model(quantity)
+            axes.set_title(f"{model.symbol}, {field} weights, n = $10^{round(np.log10(n))}$")
+            axes.set_xlabel(by_model(model, rnn="steps k", driven="steps t"))
             if column == 0:
                 axes.set_ylabel("law / exact energy")
     names = [name for name in COLOURS if name in set(frame["law"])]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from signalprop import energy, regimes
-from signalprop.models import as_model, by_model, energy_of
+from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.verify.check import Check
 
 
@@ -18,24 +18,24 @@ def checks(thorough: bool) -> list[Check]:
     """Every law on a grid of its domain."""
     found = [
         _law("infinite width (P)", "complex Q, c = 0.65", 0.01, "rnn", "complex", _near(0.65), regimes.infinite_width_rnn),
-        _law("infinite width (P)", "complex S, t = sqrt(n)", 0.01, "lru", "complex", _near(1.0), regimes.infinite_width_lru),
+        _law("infinite width (P)", "complex S, t = sqrt(n)", 0.01, "driven", "complex", _near(1.0), regimes.infinite_width_lru),
         _law("order 1/n^2 (P)", "complex Q, k <= sqrt(n)", 1e-3, "rnn", "complex", _near(0.3, 1.0), regimes.subcritical_rnn),
-        _law("order 1/n^2 (P)", "complex S, t <= sqrt(n)", 2e-4, "lru", "complex", _near(0.3, 1.0), regimes.subcritical_lru),
+        _law("order 1/n^2 (P)", "complex S, t <= sqrt(n)", 2e-4, "driven", "complex", _near(0.3, 1.0), regimes.subcritical_lru),
         *(
             Check(
                 f"order 1/n^2 ({'P' if field == 'complex' else 'V'}), error of the correction itself",
-                f"{field} {'Q' if quantity == 'rnn' else 'S'}, 3 <= k <= n^(1/3)", "relative error", 0.02,
+                f"{field} {quantity.symbol}, 3 <= k <= n^(1/3)", "relative error", 0.02,
                 partial(_correction, field, quantity),
             )
             for field in ("complex", "real", "quaternion")
-            for quantity in ("rnn", "lru")
+            for quantity in Model
         ),
         _limit("critical limit (P)", "complex", "rnn", 10**12, (0.1, 0.5, 1, 2, 3, 4, 5, 6), 1e-4),
         _limit("critical limit (V)", "real", "rnn", 10**7, (0.1, 0.5, 1, 1.5, 2), 5e-3),
         _limit("critical limit (V)", "quaternion", "rnn", 10**7, (0.1, 0.5, 1, 2, 3, 4), 5e-3),
-        _limit("critical limit (P)", "complex", "lru", 10**10, (0.5, 1, 2, 3, 4, 5, 6), 5e-4),
-        _limit("critical limit (V)", "real", "lru", 250_000, (0.5, 1, 1.5, 2), 1e-2),
-        _limit("critical limit (V)", "quaternion", "lru", 250_000, (0.5, 1, 2, 3), 5e-3),
+        _limit("critical limit (P)", "complex", "driven", 10**10, (0.5, 1, 2, 3, 4, 5, 6), 5e-4),
+        _limit("critical limit (V)", "real", "driven", 250_000, (0.5, 1, 1.5, 2), 1e-2),
+        _limit("critical limit (V)", "quaternion", "driven", 250_000, (0.5, 1, 2, 3), 5e-3),
         _law(
             "uniform law (P), error over k^4/(12 n^3) + 0.3/n", "complex Q, k <= n^0.72", 1.2, "rnn", "complex",
             lambda n: np.unique(np.round(n ** np.array([0.3, 0.5, 0.6, 2 / 3, 0.72]))), regimes.uniform_rnn,
@@ -47,14 +47,14 @@ def checks(thorough: bool) -> list[Check]:
         ),
         Check(
             "linear law (P): its error = the stated one", "complex S, n = 1e4, 1e6, n^0.75 <= t <= 10 n",
-            "relative gap", 0.15, partial(_linear_error, "lru"),
+            "relative gap", 0.15, partial(_linear_error, "driven"),
         ),
         Check(
             "critical limit (P): its error = the stated one", "complex Q, n = 1e6, 1e8, c in 0.5..5",
             "relative gap", 0.05, _critical_error,
         ),
         _law(
-            "supercritical law, literal (P)", "complex S, t = n^(2/3), n = 1e6, 1e8", 0.2, "lru", "complex",
+            "supercritical law, literal (P)", "complex S, t = n^(2/3), n = 1e6, 1e8", 0.2, "driven", "complex",
             lambda n: np.round([n ** (2 / 3)]), regimes.supercritical_lru, widths=(10**6, 10**8),
         ),
         Check("literal law off by e^158.6, as stated", "complex S, n = 1e6, t = 1e5", "|gap of log|", 0.05, _literal_gap),
@@ -63,7 +63,7 @@ def checks(thorough: bool) -> list[Check]:
             lambda n: n * np.array([1.0, 2.0, 10.0, 1000.0]), regimes.superlinear_rnn, widths=(1, 2, 30, 1000),
         ),
         _law(
-            "superlinear law (P), error over n/(n + t)", "complex S, t >= 10 n", 1.1, "lru", "complex",
+            "superlinear law (P), error over n/(n + t)", "complex S, t >= 10 n", 1.1, "driven", "complex",
             lambda n: n * np.array([10.0, 100.0, 1000.0]), regimes.superlinear_lru, lambda n, t: n / (n + t), widths=(30, 1000),
         ),
         _law(
@@ -71,7 +71,7 @@ def checks(thorough: bool) -> list[Check]:
             _near(0.5, 1, 2, 3, 4, 5, 6, 8), regimes.two_term_rnn, widths=(1000, 10_000, 100_000),
         ),
         _law(
-            "two-term law (H)", "real S, n = 1e3, 1e4, c in 2..8", 0.045, "lru", "real",
+            "two-term law (H)", "real S, n = 1e3, 1e4, c in 2..8", 0.045, "driven", "real",
             _near(2, 3, 4, 6, 8), regimes.two_term_lru, widths=(1000, 10_000),
         ),
         _law(
@@ -80,7 +80,7 @@ def checks(thorough: bool) -> list[Check]:
             lambda n, k: n / (2.0 * k**2), widths=(400, 2000),
         ),
         _law(
-            "dominant term (H), error over 3 n/(2 t^2)", "real S, t >= 5 sqrt(n)", 1.15, "lru", "real",
+            "dominant term (H), error over 3 n/(2 t^2)", "real S, t >= 5 sqrt(n)", 1.15, "driven", "real",
             lambda n: np.round(np.array([5 * math.sqrt(n), 8 * math.sqrt(n)])), regimes.dominant_lru,
             lambda n, t: 1.5 * n / t**2, widths=(1000, 2500),
         ),
@@ -135,17 +135,16 @@ def _limit(name: str, field: str, quantity: str, n: int, c: Sequence[float], all
     def deviation() -> float:
         root = math.sqrt(n)
         k = np.round(np.array(c) * root).astype(np.int64)
-        law = regimes.critical_rnn(k / root, field)
-        if quantity == "rnn":
-            exact = energy.rnn_energy(n, k, field)
-        else:
-            # The sum has one more term than the integral: half of the first and of the last.
-            law = root * regimes.critical_lru(k / root, field) + 0.5 * (1.0 + law)
-            exact = energy.lru_energy(n, k, field)
-        return float(np.max(np.abs(law / exact - 1.0)))
+        last = regimes.critical_rnn(k / root, field)
+        # The sum has one more term than the integral: half of the first and of the last.
+        whole = root * regimes.critical_lru(k / root, field) + 0.5 * (1.0 + last)
+        law = by_model(model, rnn=last, driven=whole)
+        return float(np.max(np.abs(law / energy_of(model)(n, k, field) - 1.0)))
 
-    symbol = "Q" if quantity == "rnn" else "S"
-    return Check(name, f"{field} {symbol}, n = {n:.3g}, c in {c[0]}..{c[-1]}", "relative error", allowed, deviation)
+    model = as_model(quantity)
+    return Check(
+        name, f"{field} {model.symbol}, n = {n:.3g}, c in {c[0]}..{c[-1]}", "relative error", allowed, deviation
+    )
 
 
 def _correction(field: str, quantity: str) -> float:
@@ -163,16 +162,14 @@ def _correction(field: str, quantity: str) -> float:
 
 
 def _linear_error(quantity: str) -> float:
-    worst = 0.0
+    model, worst = as_model(quantity), 0.0
     for n in (10**4, 10**6):
         k = np.round(np.array([n**0.75, n**0.8, n / 10, n / 3, 10 * n])).astype(np.int64)
         c = k / n
         stated = 3.0 / k - 1.0 / (n + k) + (1.0 / n - 1.0 / (n + k)) / 12.0
-        if quantity == "rnn":
-            gap = regimes.linear_rnn(n, k, log=True) - energy.rnn_energy(n, k, "complex", log=True)
-        else:
-            gap = regimes.linear_lru(n, k, log=True) - energy.lru_energy(n, k, "complex", log=True)
-            stated = stated - n / k**2.0 * (3.0 + c) / (1.0 + c)
+        law = by_model(model, rnn=regimes.linear_rnn, driven=regimes.linear_lru)
+        gap = law(n, k, log=True) - energy_of(model)(n, k, "complex", log=True)
+        stated = by_model(model, rnn=stated, driven=stated - n / k**2.0 * (3.0 + c) / (1.0 + c))
         # Logs of size L carry rounding of 1e-15 L; the stated error vanishes somewhere for S.
         floor = 4e-15 * np.abs(energy.rnn_energy(n, k, "complex", log=True)) + 0.1 / k
         worst = max(worst, float(np.max(np.abs(np.expm1(gap) - stated) / (np.abs(stated) + floor))))
