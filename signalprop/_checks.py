@@ -20,17 +20,17 @@ def whole_number(value: Any, name: str, minimum: int, maximum: int | None = None
     instead when `value` is above `maximum`.
     """
     if isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be a whole number, got {value!r}.")
+        raise ValueError(f"{name} must be a whole number, got {shown(value)}.")
     try:
         number = operator.index(value)
     except TypeError:
         if not isinstance(value, Real) or not math.isfinite(value) or value != math.floor(value):
-            raise ValueError(f"{name} must be a whole number, got {value!r}.") from None
+            raise ValueError(f"{name} must be a whole number, got {shown(value)}.") from None
         number = int(value)  # type: ignore[call-overload]
     if number < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {_shown(number)}.")
+        raise ValueError(f"{name} must be at least {minimum}, got {shown(number)}.")
     if maximum is not None and number > maximum:
-        raise ValueError(f"{name} must be at most {maximum}, got {_shown(number)}.{' ' + beyond if beyond else ''}")
+        raise ValueError(f"{name} must be at most {maximum}, got {shown(number)}.{' ' + beyond if beyond else ''}")
     return number
 
 
@@ -62,18 +62,19 @@ def whole_numbers(
 def positive_float(value: Any, name: str) -> float:
     """Return `value` as a finite float above zero."""
     if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
+        raise ValueError(f"{name} must be a positive number, got {shown(value)}.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number) or number <= 0.0:
-        raise ValueError(f"{name} must be a positive finite number, got {_shown(value)}.")
+        raise ValueError(f"{name} must be a positive finite number, got {shown(value)}.")
     return number
 
 
-def _shown(value: Any) -> str:
-    """The value for a message; a very long integer by its size."""
+def shown(value: Any) -> str:
+    """The value for a message, on one line; a very long integer by its size."""
     if isinstance(value, int) and abs(value) >= 10**40:
         return f"{'-' if value < 0 else ''}1e{int(value.bit_length() * math.log10(2.0))} or so"
-    return repr(value)
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

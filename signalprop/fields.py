@@ -19,6 +19,8 @@ from typing import TypeVar, assert_never
 
 T = TypeVar("T")
 
+from signalprop._checks import shown
+
 
 class Field(StrEnum):
     """Number system of the weights; a `str`, so ``Field.REAL == "real"``.
@@ -55,7 +57,7 @@ def as_field(field: str) -> Field:
     try:
         return Field(field)
     except ValueError:
-        raise ValueError(f"field must be one of {choices(Field)}, got {field!r}.") from None
+        raise ValueError(f"field must be one of {choices(Field)}, got {shown(field)}.") from None
 
 
 def by_field(field: Field, *, real: T, complex: T, quaternion: T) -> T:
@@ -88,8 +90,9 @@ def one_of(value: str, options: Iterable[str], name: str) -> str:
     ValueError
         If it is not; the message lists them.
     """
-    if value not in (names := list(options)):
-        raise ValueError(f"{name} must be one of {choices(names)}, got {value!r}.")
+    names = list(options)
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"{name} must be one of {choices(names)}, got {shown(value)}.")
     return value
 
 

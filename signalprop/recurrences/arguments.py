@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import shown, whole_number
 
 MAX_HORIZON = 10**7
 MAX_NUMBERS = 1 << 28  # in one array: 2 GiB of float64
@@ -123,12 +123,3 @@ def check_work(multiplications: float, what: str) -> None:
             f"{what} takes {multiplications:.2g} multiplications, more than {MAX_WORK:.0e}; "
             "take fewer steps, or a smaller or a structured state matrix."
         )
-
-
-def shown(value: Any) -> str:
-    """A value for a message, cut to a line."""
-    try:
-        text = " ".join(repr(value).split())
-    except ValueError:  # an integer of thousands of digits
-        text = f"an integer of {value.bit_length()} bits"
-    return text if len(text) <= 60 else f"{text[:57]}..."

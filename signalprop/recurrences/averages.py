@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from signalprop._checks import whole_number
+from signalprop._checks import shown, whole_number
 from signalprop._streams import child_seeds
 from signalprop.fields import one_of
 from signalprop.recurrences import laws
-from signalprop.recurrences.arguments import flag, horizon_of, pair_of, real_number, seed_of, shown
+from signalprop.recurrences.arguments import flag, horizon_of, pair_of, real_number, seed_of
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.power_sums import Floats, geometric_sum
 from signalprop.recurrences.state_space import hippo_normal_modes, s4, s4d_lin
@@ -50,7 +50,7 @@ def lru_average(
     powers = np.arange(1.0, horizon_of(horizon) + 2.0)  # k + 1
     moments = high ** (2.0 * (powers - 1.0))
     if low < high:
-        share = (high - low) * (high + low) / high**2  # (b - a)/b
+        share = (1.0 - low / high) * (1.0 + low / high)  # (b - a)/b
         shrink = math.log1p(-share) if share < 1.0 else -math.inf
         moments *= -np.expm1(powers * shrink) / (powers * share)
     energy = 1.0 - moments if flag(normalized, "normalized") else np.concatenate([[0.0], np.cumsum(moments[:-1])])
@@ -158,8 +158,16 @@ def drawn_average(draw: Callable[[int], LinearRecurrence], horizon: int, *, draw
     """
     count, root = whole_number(draws, "draws", 2, 10**7), seed_of(seed)
     seeds = child_seeds(root, "drawn average", count=count)
-    paths = np.array([draw(one).energy(horizon) for one in seeds])
+    if not callable(draw):
+        raise ValueError(f"draw must be a function from a seed to a recurrence, got {shown(draw)}.")
+    paths = np.array([_drawn(draw(one)).energy(horizon) for one in seeds])
     return Average(paths.mean(axis=0), paths.std(axis=0, ddof=1) / math.sqrt(count))
+
+
+def _drawn(layer: LinearRecurrence) -> LinearRecurrence:
+    if not isinstance(layer, LinearRecurrence):
+        raise ValueError(f"draw must give a LinearRecurrence, got {shown(layer)}.")
+    return layer
 
 
 def _s4_path(state_size: int, steps: int) -> Callable[[float], Floats]:

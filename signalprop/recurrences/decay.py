@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,13 @@ def one_thread_if_small(size: int) -> AbstractContextManager[Any]:
     """One BLAS thread while matrices are small: handing out such products costs more than the products."""
     if size > 256:
         return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits
+
+
+@cache
+def _controller() -> Any:
+    """The libraries of this process, looked for once: NumPy's BLAS is loaded long before."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from signalprop._checks import whole_number
 from signalprop.recurrences import spectral_radius
-from signalprop.recurrences.arguments import finite_array, real_number
+from signalprop.recurrences.arguments import finite_array, flag, real_number
 from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO
 from signalprop.recurrences.spectral_radius import Radius
 
@@ -63,7 +63,7 @@ class Dense:
 
     def radius(self, *, only_side_of_one: bool = False) -> Radius:
         """Interval that holds the spectral radius; `only_side_of_one` stops once that is decided."""
-        return spectral_radius.enclose(self.matrix, only_side_of_one=only_side_of_one)
+        return spectral_radius.enclose(self.matrix, only_side_of_one=flag(only_side_of_one, "only_side_of_one"))
 
     def spectral_radius(self) -> float:
         """Largest modulus of an eigenvalue.
@@ -135,7 +135,8 @@ class ScaledUnitary(Dense):
         Q = finite_array(self.unitary, "unitary", 2)
         if Q.shape[0] != Q.shape[1]:
             raise ValueError(f"unitary must be square, got shape {Q.shape}.")
-        off = float(np.abs(Q.conj().T @ Q - np.eye(len(Q))).max())
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = float(np.abs(Q.conj().T @ Q - np.eye(len(Q))).max())
         if not off <= UNITARY_TO:
             raise ValueError(f"unitary must hold a unitary matrix, got Q* Q off the identity by {off:.3g}.")
         log_gamma = real_number(self.log_gamma, "log_gamma")

@@ -125,7 +125,7 @@ class Rotations:
 
     def __post_init__(self) -> None:
         moduli = _log_moduli(self.log_gamma, "log_gamma")
-        size, heads = whole_number(self.head_size, "head_size", 1), len(moduli)
+        size, heads = whole_number(self.head_size, "head_size", 1, 10**6), len(moduli)
         turns = np.zeros((heads, 0)) if size == 1 else _angles(self.angles, "angles", 2)
         if turns.shape != (heads, size // 2):
             raise ValueError(

@@ -117,7 +117,8 @@ def poisson_mean(r: ArrayLike, max_phase: float) -> Any:
     """
     radius, phase = _inside_disc(r), checked_phase(max_phase)
     # arctan2 follows the angle through phi = pi.
-    return 2.0 / phase * np.arctan2((1.0 + radius) * math.sin(phase / 2.0), (1.0 - radius) * math.cos(phase / 2.0))
+    half = phase / 2.0
+    return np.arctan2((1.0 + radius) * math.sin(half), (1.0 - radius) * math.cos(half)) / half
 
 
 def _inside_disc(r: ArrayLike) -> Floats:

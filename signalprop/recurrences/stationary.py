@@ -68,13 +68,16 @@ def _error(A: Array, forcing: Array, P: Array, H: Array, forcing_error: float) -
     off = np.linalg.norm(lifted @ A + np.eye(len(A)) - H) + _rounding(A, lifted, H)
     if not off <= 0.5:
         return float("inf")
-    # States scaled by powers of two, so that P and H have equal diagonals: norms then see what each entry is worth.
+    # Also with states scaled by powers of two so that P and H have equal diagonals: norms then see what each entry is worth.
     share = np.maximum(np.real(np.diag(P)), 1e-300) / np.real(np.diag(H))
-    d = np.ldexp(1.0, np.round(0.25 * np.log2(share)).astype(int))
-    A, forcing, P, H = A / d[:, None] * d, forcing / d[:, None] / d, P / d[:, None] / d, H * d[:, None] * d
-    moved = A @ P
-    residual = np.linalg.norm(moved @ A.conj().T + forcing - P) + _rounding(A, moved, P, forcing)
-    return float((residual + forcing_error / float(d.min()) ** 2) * 2.0 * np.linalg.norm(H))
+    bounds = []
+    for d in (np.ones(len(A)), np.ldexp(1.0, np.round(0.25 * np.log2(share)).astype(int))):
+        scaled, weight = A / d[:, None] * d, P / d[:, None] / d
+        source, moved = forcing / d[:, None] / d, scaled @ weight
+        residual = np.linalg.norm(moved @ scaled.conj().T + source - weight) + _rounding(scaled, moved, weight, source)
+        residual += forcing_error / float(d.min()) ** 2
+        bounds.append(float(residual * 2.0 * np.linalg.norm(H * d[:, None] * d)))
+    return min(bounds)
 
 
 def _rounding(A: Array, product: Array, *others: Array) -> float:
