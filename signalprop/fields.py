@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import TypeVar, assert_never
 
-T = TypeVar("T")
-
 from signalprop._checks import shown
+
+T = TypeVar("T")
 
 
 class Field(StrEnum):
