@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.suite import OTHER, OURS, Comparison, Contender
 from signalprop import Estimate, rnn_energy, sample
 from signalprop._streams import stream
+from signalprop._threads import stop_flag
 from signalprop.fields import Field
 from signalprop.ginibre import tempered
 from signalprop.ginibre._hessenberg import hessenberg_kernel
@@ -40,7 +41,7 @@ def autoregressive(n, k, field, particles, rng, *, moves, reach, powers=None):
     logs, before, out = np.zeros(particles), np.zeros(particles), 0.0
     for j, tilt in stages:
         norms = np.zeros((particles, j + 1))
-        hessenberg_kernel(j, h, np.sqrt(2.0 * g[:, :j]), scale, norms)
+        hessenberg_kernel(j, h, np.sqrt(2.0 * g[:, :j]), scale, norms, stop_flag())
         now = tilt * norms[:, j]
         logs += now - before
         weights = np.exp(logs - logs.max())
@@ -56,7 +57,7 @@ def autoregressive(n, k, field, particles, rng, *, moves, reach, powers=None):
             moved[:, :, :size] += reach * rng.standard_normal((beta, particles, size))
             other[:, :j] = g[:, :j] * rng.beta(keep * shape[:j], (1.0 - keep) * shape[:j], (particles, j))
             other[:, :j] += rng.standard_gamma((1.0 - keep) * shape[:j], (particles, j))
-            hessenberg_kernel(j, moved, np.sqrt(2.0 * other[:, :j]), scale, norms)
+            hessenberg_kernel(j, moved, np.sqrt(2.0 * other[:, :j]), scale, norms, stop_flag())
             accepted = np.log(rng.random(particles)) < tilt * norms[:, j] - now
             h[:, accepted], g[accepted] = moved[:, accepted], other[accepted]
             now = np.where(accepted, tilt * norms[:, j], now)

@@ -42,8 +42,8 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
 
     def __init__(self, python: Callable[..., Any]) -> None:
         super().__init__(python)
-        plain = self._cache_file
-        self._cache_file = _File(self._cache_path, self._impl.filename_base, plain._source_stamp)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _File(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

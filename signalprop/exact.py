@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
+from importlib.resources import files
 from typing import assert_never
 
 from flint import fmpq, fmpz
@@ -12,10 +14,14 @@ from flint import fmpq, fmpz
 from signalprop._checks import whole_number
 from signalprop.fields import Field, as_field, by_field
 from signalprop.moments import zonal_coefficients
-from signalprop.wick.words import second_moments
 
 MAX_COMPLEX_K = 100_000
 MAX_ZONAL_K = 2_000
+MAX_PARTITION_K = 200
+MAX_LOOP_K = 12
+BEYOND_LOOPS = (
+    "No closed form is known for these weights and deeper loop equations take hours: estimate it by signalprop.sample."
+)
 
 
 def rnn_energy(n: int, k: int, field: str = "real", *, scale: Fraction | int = 1) -> Fraction:
@@ -89,20 +95,22 @@ def lru_energy(n: int, t: int, field: str = "real", *, scale: Fraction | int = 1
 def energy_variance(n: int, k: int, field: str = "real") -> Fraction:
     r"""Variance over draws of W of the energy ||W^k x||^2 of one unit vector x, as a fraction.
 
-    From the loop equations: with M = (G^k)* G^k, E||W^k x||^4 is [E(tr M)^2 + E tr M^2]/(n(n+1) n^{2k}) for complex and
-    [E(tr M)^2 + 2 E tr M^2]/(n(n+2) n^{2k}) for real weights (status P).
+    With M = (G^k)* G^k, E||W^k x||^4 is [E(tr M)^2 + E tr M^2]/(n(n+1) n^{2k}) for complex weights,
+    [E(tr M)^2 + 2 E tr M^2]/(n(n+2) n^{2k}) for real and [2 E(tr M)^2 + E tr M^2]/(n(2n+1) n^{2k}) for quaternion ones.
+    Complex: a sum of O(k^3) non-negative terms over the partitions of 2k+2 in at most two hooks (V: equal to the loop equations
+    for k <= 9 and all n). Real: loop equations (P), whose polynomials come with the package. Quaternion: by duality n -> -2n (P).
 
     Parameters
     ----------
     n, k
-        Width n >= 1; depth 0 <= k <= 9 (30 s at k = 9 real, under 1 s to k = 6).
+        Width n >= 1; depth 0 <= k <= 200 (complex; 2 s at k = 120, 10 s at 200) or 0 <= k <= 12 (real, quaternion).
     field
-        ``"complex"`` or ``"real"``.
+        ``"complex"``, ``"real"`` or ``"quaternion"``.
 
     Raises
     ------
     ValueError
-        A depth above 9, or quaternion weights.
+        A depth out of range, an unknown field.
 
     Examples
     --------
@@ -111,32 +119,49 @@ def energy_variance(n: int, k: int, field: str = "real") -> Fraction:
     """
     kind = as_field(field)
     width = whole_number(n, "n", 1)
-    depth = whole_number(
-        k, "k", 0, 9, "Deeper loop equations take hours; estimate the variance with signalprop.sample."
-    )
-    weight = _trace_weight(kind)
-    square, trace = (sum(c * width**j for j, c in enumerate(row)) for row in _second_moments(depth, kind))
-    fourth = Fraction(square + weight * trace, width * (width + weight) * width ** (2 * depth))
+    match kind:
+        case Field.COMPLEX:
+            depth = whole_number(
+                k, "k", 0, MAX_PARTITION_K, "signalprop.spread.relative_variance has it in floating point."
+            )
+            fourth = _partition_fourth(width, depth)
+        case Field.REAL | Field.QUATERNION:
+            depth = whole_number(k, "k", 0, MAX_LOOP_K, BEYOND_LOOPS)
+            fourth = _loop_fourth(width, depth, kind)
+        case _:
+            assert_never(kind)
     return fourth - _energy(width, depth, kind) ** 2
 
 
-def _trace_weight(kind: Field) -> int:
-    """Weight of E tr M^2 beside E (tr M)^2 in the fourth moment."""
-    match kind:
-        case Field.COMPLEX:
-            return 1
-        case Field.REAL:
-            return 2
-        case Field.QUATERNION:
-            raise ValueError("field='quaternion' has no second moment here; estimate it with signalprop.sample.")
-        case _:
-            assert_never(kind)
+def _partition_fourth(n: int, k: int) -> Fraction:
+    from signalprop._fourth_moment import fourth_moment
+
+    if k == 0:
+        return Fraction(1)
+    fourth = fourth_moment(n, k)
+    return Fraction(int(fourth.p), int(fourth.q))
 
 
-@lru_cache(maxsize=32)
-def _second_moments(k: int, field: Field) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The polynomials, which serve every width."""
-    return second_moments(k, field)
+def _loop_fourth(n: int, k: int, kind: Field) -> Fraction:
+    """E||W^k x||^4 from the polynomials of real weights; quaternion by duality, with -1/2 for each trace and each of 2k pairs."""
+    base, unit = (n, Fraction(1)) if kind is Field.REAL else (-2 * n, Fraction(-1, 2))
+    square, trace = (sum(c * base**j for j, c in enumerate(row)) * unit ** (2 * k) for row in _loop_moments(k))
+    half = Fraction(kind.beta, 2)  # squared moduli of the entries of x: Dirichlet(beta/2, .., beta/2)
+    return (half * square * unit**2 + trace * unit) / (n * (half * n + 1) * Fraction(n) ** (2 * k))
+
+
+@lru_cache(maxsize=1)
+def _loop_table() -> dict[str, list[list[str]]]:
+    """Coefficients of E(tr M)^2 and E tr M^2 for real weights by k: `wick.second_moments`, which takes minutes at k = 12."""
+    table: dict[str, list[list[str]]] = json.loads(files("signalprop.wick").joinpath("second_moments.json").read_text())
+    return table
+
+
+@lru_cache(maxsize=MAX_LOOP_K + 1)
+def _loop_moments(k: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """E (tr M)^2 and E tr M^2 for real weights: ascending coefficients in n, which serve every width."""
+    square, trace = _loop_table()[str(k)]
+    return tuple(map(int, square)), tuple(map(int, trace))
 
 
 def _energy(n: int, k: int, kind: Field) -> Fraction:

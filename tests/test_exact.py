@@ -1,11 +1,12 @@
 from fractions import Fraction
+from itertools import zip_longest
 from math import factorial, prod
 
 import numpy as np
 import pytest
 import two_by_two
 
-from signalprop import exact, moments, sample
+from signalprop import exact, moments, sample, wick
 
 FIELDS = ["complex", "real", "quaternion"]
 
@@ -68,31 +69,62 @@ def test_bad_input(arguments, message):
         exact.rnn_energy(**arguments)
 
 
-@pytest.mark.parametrize("field", ["complex", "real"])
+@pytest.mark.parametrize("field", FIELDS)
 def test_variance_of_the_energy_after_one_step_is_that_of_chi_square(field):
     for n in (1, 2, 7, 100):
-        assert exact.energy_variance(n, 1, field) == Fraction(2 if field == "real" else 1, n)
+        assert exact.energy_variance(n, 1, field) == Fraction(2, {"real": 1, "complex": 2, "quaternion": 4}[field] * n)
         assert exact.energy_variance(n, 0, field) == 0
 
 
-@pytest.mark.parametrize("field", ["complex", "real"])
-def test_variance_at_width_one_and_against_draws(field):
-    for k in (2, 3):
-        moments_of_g = {
-            "complex": (Fraction(factorial(2 * k)), Fraction(factorial(k))),
-            "real": (Fraction(prod(range(1, 4 * k, 2))), Fraction(prod(range(1, 2 * k, 2)))),
-        }[field]
-        assert exact.energy_variance(1, k, field) == moments_of_g[0] - moments_of_g[1] ** 2
+@pytest.mark.parametrize("field", FIELDS)
+def test_variance_at_width_one(field):
+    # W is one Gaussian number: E|g|^{2j} is (2j-1)!!, j! or (j+1)!/2^j.
+    power = {
+        "real": lambda j: Fraction(prod(range(1, 2 * j, 2))),
+        "complex": lambda j: Fraction(factorial(j)),
+        "quaternion": lambda j: Fraction(factorial(j + 1), 2**j),
+    }[field]
+    for k in range(13):
+        assert exact.energy_variance(1, k, field) == power(2 * k) - power(k) ** 2
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_variance_against_draws(field):
     # The sample variance of 1e5 draws at a light tail: 5 % is more than six of its standard errors.
     draws = np.exp(2.0 * sample(60, 4, field, samples=100_000, seed=2).log_norms[:, 4])
     assert draws.var() == pytest.approx(float(exact.energy_variance(60, 4, field)), rel=0.05)
 
 
+@pytest.mark.parametrize(
+    "k", [*range(1, 8), pytest.param(8, marks=pytest.mark.slow), pytest.param(9, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("field", ["complex", "real"])
+def test_variance_equals_the_loop_equations(field, k):
+    # The complex sum over partitions and the real table against words contracted letter by letter.
+    square, trace = wick.second_moments(k, field)
+    weight = 2 if field == "real" else 1
+    for n in (1, 2, 3, 10, 10**12):
+        fourth = sum((a + weight * b) * n**j for j, (a, b) in enumerate(zip_longest(square, trace, fillvalue=0)))
+        want = Fraction(fourth, n * (n + weight) * n ** (2 * k)) - exact.rnn_energy(n, k, field) ** 2
+        assert exact.energy_variance(n, k, field) == want
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [10, 11])
+def test_table_of_loop_equations_is_what_they_give(k):
+    assert exact._loop_moments(k) == wick.second_moments(k, "real", max_states=10**7)
+
+
 def test_variance_refuses_what_it_cannot_do():
-    with pytest.raises(ValueError, match="k must be at most 9"):
-        exact.energy_variance(10, 10, "complex")
-    with pytest.raises(ValueError, match="field='quaternion' has no second moment"):
-        exact.energy_variance(10, 2, "quaternion")
+    for field in ("real", "quaternion"):
+        with pytest.raises(
+            ValueError, match=r"k must be at most 12, got 13\. No closed form is known for these weights"
+        ):
+            exact.energy_variance(10, 13, field)
+    with pytest.raises(
+        ValueError, match=r"k must be at most 200, got 201\. signalprop\.spread\.relative_variance has it"
+    ):
+        exact.energy_variance(10, 201, "complex")
 
 
 @pytest.mark.parametrize("depths", [range(61), [97, 150], pytest.param([300, 401], marks=pytest.mark.slow)])

@@ -127,10 +127,11 @@ _complex_step = _product((0, 1), 2, 1)
 
 
 @kernel
-def hessenberg_kernel(k, h_all, below_all, scale, out):  # type: ignore[no-untyped-def]
+def hessenberg_kernel(k, h_all, below_all, scale, out, stop):  # type: ignore[no-untyped-def]
     """Write ``log ||(scale H)^r e_1||`` into ``out[sample, r]``, r = 1..k.
 
     Column j of H above and on the diagonal is ``h_all[part, sample, j(j+1)/2 ..]``, below it ``below_all[sample, j]``.
+    Once ``stop[0]`` is not zero it leaves, with the rest of `out` as it was.
     """
     beta, count, entries = h_all.shape
     columns = below_all.shape[1]
@@ -152,6 +153,8 @@ def hessenberg_kernel(k, h_all, below_all, scale, out):  # type: ignore[no-untyp
         log_norm = 0.0
         step = 0
         while step < k:
+            if stop[0] != 0:
+                return
             steps = min(_STEPS, k - step)
             active = min(step + steps, columns)  # columns that meet a nonzero number; rows 0..active become nonzero
             last = active // _LANES

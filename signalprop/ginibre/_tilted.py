@@ -52,7 +52,7 @@ def _add(out, o, x, x0, x1, x2, x3, t0, t1, t2, t3, length):  # type: ignore[no-
 
 
 @kernel(fastmath=_FAST, error_model="numpy")
-def _norm(z, j, columns, beta, width, v, growth):  # type: ignore[no-untyped-def]
+def _norm(z, j, columns, beta, width, v, growth, stop):  # type: ignore[no-untyped-def]
     """``log ||Z^j e_1||``; unit vectors v_r into ``v``, part c of v_r from ``(r beta + c) width`` on, and l_r into `growth`."""
     plane = (columns + PAD) * width
     group = 4 // beta  # rows that make four inner products with the parts of one vector
@@ -62,6 +62,8 @@ def _norm(z, j, columns, beta, width, v, growth):  # type: ignore[no-untyped-def
     v[0] = 1.0
     total = 0.0
     for r in range(1, j + 1):
+        if stop[0] != 0:
+            return 0.0
         active = min(r, columns)  # columns that meet a nonzero number; rows 0..active become nonzero
         x, y = (r - 1) * beta * width, r * beta * width
         for i in range(0, active + 1, group):
@@ -119,7 +121,7 @@ def _norm(z, j, columns, beta, width, v, growth):  # type: ignore[no-untyped-def
 
 
 @kernel(fastmath=_FAST, error_model="numpy")
-def _gradient(z, j, columns, beta, width, v, growth, adjoint, gradient):  # type: ignore[no-untyped-def]
+def _gradient(z, j, columns, beta, width, v, growth, adjoint, gradient, stop):  # type: ignore[no-untyped-def]
     """Gradient of ``log ||Z^j e_1||`` after `_norm`, in the layout of `z`; what it holds below the subdiagonal is not used."""
     plane = (columns + PAD) * width
     group = 4 // beta
@@ -127,6 +129,8 @@ def _gradient(z, j, columns, beta, width, v, growth, adjoint, gradient):  # type
         for i in range(min(j, columns) + 1):
             adjoint[(j * beta + part) * width + i] = v[(j * beta + part) * width + i]
     for r in range(j, 0, -1):
+        if stop[0] != 0:
+            return
         active = min(r, columns)
         x, y = (r - 1) * beta * width, r * beta * width
         inverse = 1.0 / growth[r]
@@ -164,6 +168,8 @@ def _gradient(z, j, columns, beta, width, v, growth, adjoint, gradient):  # type
                     )  # fmt: skip
     step = beta * width
     for i in range(min(j, columns) + 1):
+        if stop[0] != 0:
+            return
         lo = max(0, i - 1)
         for a in range(beta):
             g = a * plane + i * width
@@ -263,13 +269,15 @@ def _rotate(angle, z, x, p, px, freedom, active, columns, beta, width):  # type:
 
 
 @kernel
-def norms_kernel(z_all, j, columns, beta, out):  # type: ignore[no-untyped-def]
+def norms_kernel(z_all, j, columns, beta, out, stop):  # type: ignore[no-untyped-def]
     """``out[m] = log ||Z_m^j e_1||``."""
     width = columns + PAD
     v = np.zeros((j + 1) * beta * width)
     growth = np.empty(j + 1)
     for m in range(z_all.shape[0]):
-        out[m] = _norm(z_all[m], j, columns, beta, width, v, growth)
+        if stop[0] != 0:
+            return
+        out[m] = _norm(z_all[m], j, columns, beta, width, v, growth, stop)
 
 
 @kernel
@@ -287,11 +295,11 @@ def append_kernel(z_all, x_all, normals, below, j, columns, beta, freedom):  # t
 
 
 @kernel
-def moves_kernel(z_all, x_all, normals, uniforms, freedom, tilt, size, steps, j, columns, beta, logs):  # type: ignore[no-untyped-def]
+def moves_kernel(z_all, x_all, normals, uniforms, freedom, tilt, size, steps, j, columns, beta, logs, stop):  # type: ignore[no-untyped-def]
     """One Hamiltonian move of each matrix, target its law times ``||Z^j e_1||^tilt``; returns the mean acceptance probability.
 
     `size` is the angle of a step, `logs` the values of ``log ||Z^j e_1||``, brought up to date; `normals` has a row of
-    momenta and `uniforms` a number in [0, 1) a matrix.
+    momenta and `uniforms` a number in [0, 1) per matrix. Once ``stop[0]`` is not zero it leaves.
     """
     width = columns + PAD
     plane = width * width
@@ -315,12 +323,14 @@ def moves_kernel(z_all, x_all, normals, uniforms, freedom, tilt, size, steps, j,
         start = _energy(z, x, p, px, freedom, active, columns, beta, width) - tilt * logs[m]
         _rotate(0.5 * size, z, x, p, px, freedom, active, columns, beta, width)
         for step in range(steps):
-            _norm(z, j, columns, beta, width, v, growth)
-            _gradient(z, j, columns, beta, width, v, growth, adjoint, gradient)
+            if stop[0] != 0:
+                return 0.0
+            _norm(z, j, columns, beta, width, v, growth, stop)
+            _gradient(z, j, columns, beta, width, v, growth, adjoint, gradient, stop)
             _kick(size, tilt, z, x, p, px, gradient, freedom, active, columns, beta, width)
             last = 0.5 if step == steps - 1 else 1.0
             _rotate(last * size, z, x, p, px, freedom, active, columns, beta, width)
-        value = _norm(z, j, columns, beta, width, v, growth)
+        value = _norm(z, j, columns, beta, width, v, growth, stop)
         change = _energy(z, x, p, px, freedom, active, columns, beta, width) - tilt * value - start
         # A trajectory through a vanishing subdiagonal entry is refused.
         chance = 0.0 if math.isnan(change) else math.exp(min(0.0, -change))

@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._threads import go_on
 from signalprop.fields import Field
+from signalprop.ginibre._normals import fill_normal
 
 MAX_N = 10_000
 _CHUNK_NUMBERS = 1 << 21
@@ -46,20 +48,36 @@ class Layer:
     @property
     def gain(self) -> float:
         """Factor on the weights that makes the activation preserve the mean energy."""
-        if self.activation is Activation.LINEAR:
-            return 1.0
-        return math.sqrt(2.0 / (1.0 + self.slope**2))
+        match self.activation:
+            case Activation.LINEAR:
+                return 1.0
+            case Activation.RELU | Activation.LEAKY_RELU:
+                return math.sqrt(2.0 / (1.0 + self.slope**2))
+            case _:
+                assert_never(self.activation)
 
     def apply(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
         """The activation, without the gain."""
-        if self.activation is Activation.LINEAR:
-            return values
-        return np.where(values > 0, values, self.slope * values)  # type: ignore[operator]
+        match self.activation:
+            case Activation.LINEAR:
+                return values
+            case Activation.RELU | Activation.LEAKY_RELU:
+                return np.where(values > 0, values, self.slope * values)  # type: ignore[operator]
+            case _:
+                assert_never(self.activation)
 
     @property
     def slope(self) -> float:
-        """Slope below zero of a rectified layer."""
-        return self.negative_slope if self.activation is Activation.LEAKY_RELU else 0.0
+        """Factor on what is below zero."""
+        match self.activation:
+            case Activation.LINEAR:
+                return 1.0
+            case Activation.RELU:
+                return 0.0
+            case Activation.LEAKY_RELU:
+                return self.negative_slope
+            case _:
+                assert_never(self.activation)
 
 
 def samples_per_chunk(n: int, field: Field) -> int:
@@ -94,28 +112,39 @@ def draw_chunk(
 def weights(n: int, field: Field, count: int, rng: np.random.Generator) -> NDArray[np.float64] | NDArray[np.complex128]:
     """`count` matrices W with E|w_ij|^2 = 1/n; shape (count, n, n), complex (count, 2n, 2n) for quaternions."""
     part = 1.0 / math.sqrt(field.beta * n)
-    if field is Field.REAL:
-        real = rng.standard_normal((count, n, n))
-        real *= part
-        return real
-    if field is Field.COMPLEX:
-        return _proper(rng, (count, n, n), part)
-    a, b = _proper(rng, (count, n, n), part), _proper(rng, (count, n, n), part)
-    return np.concatenate([np.concatenate([a, b], axis=2), np.concatenate([-b.conj(), a.conj()], axis=2)], axis=1)
+    match field:
+        case Field.REAL:
+            return fill_normal(rng, np.empty((count, n, n)), part)
+        case Field.COMPLEX:
+            return _proper(rng, (count, n, n), part)
+        case Field.QUATERNION:
+            a, b = _proper(rng, (count, n, n), part), _proper(rng, (count, n, n), part)
+            blocks = np.empty((count, 2 * n, 2 * n), np.complex128)
+            blocks[:, :n, :n], blocks[:, :n, n:] = a, b
+            go_on()
+            np.conjugate(a, out=blocks[:, n:, n:])
+            np.negative(np.conjugate(b, out=blocks[:, n:, :n]), out=blocks[:, n:, :n])
+            return blocks
+        case _:
+            assert_never(field)
 
 
 def _proper(rng: np.random.Generator, shape: tuple[int, ...], part: float) -> NDArray[np.complex128]:
     """Complex Gaussians with independent parts of standard deviation `part`."""
-    flat = rng.standard_normal((*shape[:-1], 2 * shape[-1]))
-    flat *= part
-    return flat.view(np.complex128)
+    return fill_normal(rng, np.empty((*shape[:-1], 2 * shape[-1])), part).view(np.complex128)
 
 
 def _inputs(n: int, field: Field, count: int, rng: np.random.Generator) -> NDArray[np.float64] | NDArray[np.complex128]:
     """Inputs with E x x* = I over the field, shape (count, n) or (count, 2n)."""
-    if field is Field.REAL:
-        return rng.standard_normal((count, n))
-    return _proper(rng, (count, n if field is Field.COMPLEX else 2 * n), 1.0 / math.sqrt(field.beta))
+    match field:
+        case Field.REAL:
+            return fill_normal(rng, np.empty((count, n)))
+        case Field.COMPLEX:
+            return _proper(rng, (count, n), 1.0 / math.sqrt(2.0))
+        case Field.QUATERNION:
+            return _proper(rng, (count, 2 * n), 0.5)
+        case _:
+            assert_never(field)
 
 
 def _log_norm(vectors: NDArray[np.generic]) -> NDArray[np.float64]:
@@ -144,6 +173,7 @@ def _tied(
     if lru_logs is not None:
         lru_logs[:, 0] = _log_norm(state) - 0.5 * math.log(n)
     for step in range(1, k + 1):
+        go_on()
         h = layer.apply(layer.gain * _matvec(w, h))
         if lru_logs is not None:
             state = _matvec(w, state) + _inputs(n, field, count, rng) * np.exp(-state_log)[:, None]
@@ -168,6 +198,7 @@ def _untied(
     if lru_logs is not None:
         lru_logs[:, 0] = 0.5 * energy_log
     for step in range(1, k + 1):
+        go_on()
         factor = _log_norm(layer.apply(layer.gain * _inputs(n, field, count, rng))) - 0.5 * math.log(n)
         rnn_logs[:, step] = rnn_logs[:, step - 1] + factor
         if lru_logs is not None:

@@ -16,8 +16,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._threads import go_on, stop_flag
 from signalprop.fields import Field
 from signalprop.ginibre._hessenberg import hessenberg_kernel
+from signalprop.ginibre._normals import fill_normal
 
 _CHUNK_NUMBERS = 1 << 18
 _LARGEST_NUMBERS = 1 << 27
@@ -46,11 +48,12 @@ def draw_chunk(n: int, k: int, field: Field, count: int, rng: np.random.Generato
     columns = min(k, n)
     if columns == 0:
         return out
-    normals = rng.standard_normal((field.beta, count, _entries(columns)))
+    normals = fill_normal(rng, np.empty((field.beta, count, _entries(columns))))
     # In units where each part of a Gaussian entry has variance one: |H_{j+1,j}|^2 ~ chi^2 with beta (n-j) degrees.
     shape = 0.5 * field.beta * (n - 1.0 - np.arange(columns))
     below = np.sqrt(2.0 * rng.standard_gamma(shape, size=(count, columns)))
-    hessenberg_kernel(k, normals, below, 1.0 / math.sqrt(field.beta * n), out)
+    hessenberg_kernel(k, normals, below, 1.0 / math.sqrt(field.beta * n), out, stop_flag())
+    go_on()
     return out
 
 

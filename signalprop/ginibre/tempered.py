@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from signalprop import energy
 from signalprop._checks import whole_number
 from signalprop._streams import cell_key, generator
-from signalprop._threads import thread_map
+from signalprop._threads import go_on, stop_flag, thread_map
 from signalprop.fields import Field, as_field, one_of
 from signalprop.ginibre import _tilted
+from signalprop.ginibre._normals import fill_normal
 
 if TYPE_CHECKING:
     from signalprop.montecarlo.estimate import Estimate
@@ -87,10 +88,11 @@ class _Particles:
         if self.step <= self.columns:
             if self.step > self.room:
                 self._grow()
-            normals = self.rng.standard_normal((count, self.beta, self.step))
+            normals = fill_normal(self.rng, np.empty((count, self.beta, self.step)))
             below = np.sqrt(2.0 * self.rng.standard_gamma(0.5 * self.freedom[self.step - 1], count))
             _tilted.append_kernel(self.z, self.x, normals, below, self.step, self.room, self.beta, self.freedom)
-        _tilted.norms_kernel(self.z, self.step, self.room, self.beta, self.norms)
+        _tilted.norms_kernel(self.z, self.step, self.room, self.beta, self.norms, stop_flag())
+        go_on()
 
     def _grow(self) -> None:
         before = self._width
@@ -109,11 +111,13 @@ class _Particles:
             for start in range(0, len(self.norms), _BATCH):
                 part = slice(start, start + _BATCH)
                 count = len(self.norms[part])
-                momenta, uniforms = self.rng.standard_normal((count, numbers)), self.rng.random(count)
+                momenta = fill_normal(self.rng, np.empty((count, numbers)))
+                uniforms = self.rng.random(count)
                 total += count * _tilted.moves_kernel(
                     self.z[part], self.x[part], momenta, uniforms, self.freedom, _SQUARE, move.angle, move.pieces,
-                    self.step, self.room, self.beta, self.norms[part],
+                    self.step, self.room, self.beta, self.norms[part], stop_flag(),
                 )  # fmt: skip
+                go_on()
         return total / (move.times * len(self.norms)) if move.times else 1.0
 
     def resample(self, weights: Floats, count: int) -> None:
@@ -242,9 +246,10 @@ def log_paths(
     root = whole_number(seed, "seed", 0)
     threads = None if workers is None else whole_number(workers, "workers", 1)
     check_room(width, depth, kind, count)
-    _moves(width, depth, kind, count, root)  # once, before there are threads
     paths = []
-    for path in thread_map(lambda index: log_path(width, depth, kind, count, root, index), range(times), threads):
+    for path in thread_map(
+        lambda index: log_path(width, depth, kind, count, root, index), range(times), threads, inline=False
+    ):
         paths.append(path)
         if progress is not None:
             progress(len(paths), times)

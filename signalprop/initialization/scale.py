@@ -261,7 +261,7 @@ def safe_scale(
         log_g, source = float(quantiles[one_draw_table.AT_DEFAULT]), "table"
         interval = (math.exp(log_g - _WITHIN * error), math.exp(log_g + _WITHIN * error))
     else:
-        from signalprop.montecarlo.one_draw import quantile_interval
+        from signalprop.montecarlo.quantiles import quantile_interval
 
         drawn = np.sort(_drawn_log_scales(width, steps, kind, recurrence, log_bound, samples, seed, progress))
         low, high = quantile_interval(drawn, 1.0 - quantile)

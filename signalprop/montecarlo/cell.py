@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop import energy
 from signalprop._checks import positive_float, whole_number
 from signalprop._streams import cell_key, generator
 from signalprop.fields import Field, as_field, choices
 from signalprop.ginibre import dense, krylov, tempered
 from signalprop.ginibre.dense import Activation, Layer
-from signalprop.models import Model, as_model, by_model, energy_of
+from signalprop.montecarlo import known
 from signalprop.montecarlo.estimate import QUANTILES, Estimate
 
 Name = TypeVar("Name", bound=StrEnum)
 Floats = NDArray[np.float64]
-MAX_MOMENT_K = 5  # the loop equations of the second moment take under half a second to there
 REPETITIONS = 16  # of method="tempered"
 _LARGEST_SLOPE = 1e6
 _LARGEST_ARRAY = 1 << 27
@@ -56,13 +53,17 @@ class Cell:
     @cached_property
     def per_chunk(self) -> int:
         """Rows of every chunk but the last."""
-        if self.method is Method.TEMPERED:
-            return 1
-        if self.method is Method.KRYLOV:
-            return krylov.samples_per_chunk(self.n, self.k, self.field)
-        if self.layer.tied:
-            return dense.samples_per_chunk(self.n, self.field)
-        return max(1, min(256, (1 << 22) // (self.field.beta * self.n)))  # n numbers a layer and sample
+        match self.method:
+            case Method.TEMPERED:
+                return 1
+            case Method.KRYLOV:
+                return krylov.samples_per_chunk(self.n, self.k, self.field)
+            case Method.DENSE:
+                if self.layer.tied:
+                    return dense.samples_per_chunk(self.n, self.field)
+                return max(1, min(256, (1 << 22) // (self.field.beta * self.n)))  # n numbers a layer and sample
+            case _:
+                assert_never(self.method)
 
     @property
     def particles(self) -> int:
@@ -94,29 +95,34 @@ class Cell:
 
         Without `driven` the second may be left out.
         """
-        if self.method is Method.DENSE:
-            rng = generator(self.seed, self.key, chunk)
-            return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunk_rows(chunk), rng, driven)
-        if self.method is Method.TEMPERED:
-            logs = 0.5 * tempered.log_path(self.n, self.k, self.field, self.particles, self.seed, chunk)[None, :]
-        else:
-            rng = generator(self.seed, self.key, chunk)
-            logs = krylov.draw_chunk(self.n, self.k, self.field, self.chunk_rows(chunk), rng)
+        match self.method:
+            case Method.DENSE:
+                rng = generator(self.seed, self.key, chunk)
+                return dense.draw_chunk(self.n, self.k, self.field, self.layer, self.chunk_rows(chunk), rng, driven)
+            case Method.TEMPERED:
+                logs = 0.5 * tempered.log_path(self.n, self.k, self.field, self.particles, self.seed, chunk)[None, :]
+            case Method.KRYLOV:
+                rng = generator(self.seed, self.key, chunk)
+                logs = krylov.draw_chunk(self.n, self.k, self.field, self.chunk_rows(chunk), rng)
+            case _:
+                assert_never(self.method)
         return logs, 0.5 * np.logaddexp.accumulate(2.0 * logs, axis=1) if driven else None
 
     @property
     def row_seconds(self) -> float:
         """Rough time of one row, for cutting work into pieces; no digit depends on it."""
-        beta, path = self.field.beta, 4e-8 * (self.k + 1)
-        if self.method is Method.TEMPERED:
-            columns = min(self.k, self.n)
-            return path + self.particles * beta * self.k * columns**2 * (2e-8 + 1.5e-10 * columns)
-        if self.method is Method.KRYLOV:
-            columns = min(self.k, self.n)
-            return path + beta * columns**2 * (4e-9 + 1e-10 * beta * self.k)
-        if self.layer.tied:
-            return path + beta * self.n**2 * (1e-8 + 1e-9 * self.k)
-        return path + 2e-8 * beta * self.n * (self.k + 1)
+        beta, path, columns = self.field.beta, 4e-8 * (self.k + 1), min(self.k, self.n)
+        match self.method:
+            case Method.TEMPERED:
+                return path + self.particles * beta * self.k * columns**2 * (2e-8 + 1.5e-10 * columns)
+            case Method.KRYLOV:
+                return path + beta * columns**2 * (4e-9 + 1e-10 * beta * self.k)
+            case Method.DENSE:
+                if self.layer.tied:
+                    return path + beta * self.n**2 * (1e-8 + 1e-9 * self.k)
+                return path + 2e-8 * beta * self.n * (self.k + 1)
+            case _:
+                assert_never(self.method)
 
     @property
     def linear(self) -> bool:
@@ -128,60 +134,25 @@ class Cell:
         """Whether the rare-event sampler covers this recurrence."""
         return self.linear and self.layer.tied
 
+    @property
+    def draws_inputs(self) -> bool:
+        """Whether the driven recurrence is drawn with a fresh input at each step, not read off the path."""
+        return self.method is Method.DENSE
+
     def estimate(self, model: str, logs: Floats, k: int, quantiles: Sequence[float] = QUANTILES) -> Estimate:
         """What log-energies of this cell after k steps say about their mean."""
-        return self.judged(logs, self.log_exact(model, k), self.log_second_moment(model, k), quantiles)
+        return self.judged(logs, model, k, known.log_exact(self, model, k), quantiles)
 
     def judged(
-        self,
-        logs: Floats,
-        log_exact: float | None = None,
-        log_second_moment: float | None = None,
-        quantiles: Sequence[float] = QUANTILES,
+        self, logs: Floats, model: str, k: int, log_exact: float | None, quantiles: Sequence[float] = QUANTILES
     ) -> Estimate:
-        """The same for exact moments that are known, or of no interest."""
+        """The same for an exact mean that is at hand."""
         if self.method is Method.TEMPERED:
             return Estimate.from_repetitions(logs, log_exact)
         return Estimate.from_logs(
-            logs, log_exact, quantiles, log_second_moment=log_second_moment, tempered=self.temperable
-        )
-
-    def log_exact(self, model: str, k: int) -> float | None:
-        """Log of the exact mean energy after k steps, None where it is not known.
-
-        Known: linear tied weights, and fresh weights at every layer, activations included.
-        """
-        if not self.layer.tied:
-            return by_model(as_model(model), rnn=0.0, driven=math.log(k + 1))
-        if not self.has_closed_form(model, k):
-            return None
-        compute = energy_of(model)
-        return float(compute(self.n, k, self.field, log=True))
-
-    def has_closed_form(self, model: str, k: int) -> bool:
-        """Whether `signalprop.energy` has the mean of this tied recurrence."""
-        longest = by_model(as_model(model), rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
-        return self.linear and (self.field is Field.COMPLEX or k <= longest)
-
-    def log_second_moment(self, model: str, k: int) -> float | None:
-        r"""Log of the exact E||h(k)||^4/||x||^4 of the undriven recurrence, None where it is not known.
-
-        Known: fresh weights, where each layer multiplies by an independent mean of n terms, so that it is
-        (1 + (E y^2 - 1)/n)^k with E y^2 = 6 (1+s^4)/(1+s^2)^2 for real weights and slope s below zero, 1 + 2/beta for
-        linear ones; and linear tied real or complex weights for k <= 5, from the loop equations.
-        """
-        if as_model(model) is not Model.RNN:
-            return None
-        if not self.layer.tied:
-            slope = self.layer.slope
-            excess = 2.0 / self.field.beta if self.linear else 6.0 * (1.0 + slope**4) / (1.0 + slope**2) ** 2 - 1.0
-            return k * math.log1p(excess / self.n)
-        if not self.linear or self.field is Field.QUATERNION or k > MAX_MOMENT_K:
-            return None
-        from signalprop.exact import energy_variance, rnn_energy
-
-        moment = energy_variance(self.n, k, self.field) + rnn_energy(self.n, k, self.field) ** 2
-        return math.log(moment.numerator) - math.log(moment.denominator)
+            logs, log_exact, quantiles, log_second_moment=known.log_second_moment(self, model, k),
+            tempered=self.temperable, tail_law=known.tail_law(self, model, k),
+        )  # fmt: skip
 
 
 def as_cell(
@@ -220,16 +191,20 @@ def as_cell(
         raise ValueError(
             f"method={how.value!r} covers linear tied weights only; use method='dense' for activations or tied=False."
         )
-    if how is Method.TEMPERED:
-        count = whole_number(samples, "samples", 8 * REPETITIONS)  # eight particles in each
-        tempered.check_room(width, depth, kind, count // REPETITIONS)
-    elif how is Method.KRYLOV:
-        krylov.samples_per_chunk(width, depth, kind)  # refuses a path that does not fit
-    elif layer.tied:
-        dense.samples_per_chunk(width, kind)
-    else:  # n numbers a layer and sample
-        limit = _LARGEST_ARRAY // kind.beta
-        whole_number(n, "n", 1, limit, "That many numbers a layer do not fit; the mean is exactly 1.")
+    match how:
+        case Method.TEMPERED:
+            count = whole_number(samples, "samples", 8 * REPETITIONS)  # eight particles in each
+            tempered.check_room(width, depth, kind, count // REPETITIONS)
+        case Method.KRYLOV:
+            krylov.samples_per_chunk(width, depth, kind)  # refuses a path that does not fit
+        case Method.DENSE:
+            if layer.tied:
+                dense.samples_per_chunk(width, kind)
+            else:  # n numbers a layer and sample
+                limit = _LARGEST_ARRAY // kind.beta
+                whole_number(n, "n", 1, limit, "That many numbers a layer do not fit; the mean is exactly 1.")
+        case _:
+            assert_never(how)
     return Cell(width, depth, kind, how, layer, count, root)
 
 

@@ -11,22 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop.montecarlo.one_draw import order_ranks
+from signalprop.montecarlo import trust
+from signalprop.montecarlo.quantiles import quantile_level, quantile_levels
 from signalprop.montecarlo.tail import tail_index
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-HEAVY_TAIL_SHARE = 0.5
-SUSPECT_TAIL_SHARE = 0.2
-DISAGREEMENT_Z = 4.0
-CONFIDENCE = 0.95
-HOPELESS_ERROR = 0.5
-OPTIMISM = 2.0
-UNEVEN_REPETITIONS = 0.5
+_NORMAL_REACH = 1.959963984540054  # of a 95 % interval, in standard errors
 _FLOAT_LOG = 708.0
 
 
@@ -41,9 +37,8 @@ class Estimate:
     log_mean, log_median
         Natural logs of the sample mean and of the sample median.
     log_quantiles
-        Pairs (q, log of the q-quantile).
-    relative_stderr
-        Standard error of the mean divided by the mean, ``std(y)/(sqrt(samples) mean(y))``.
+        Pairs (q, log of the q-quantile), median-unbiased (`signalprop.montecarlo.quantiles`); NaN where the quantile lies beyond
+        the draws, as that of 95 % does for fewer than 13.
     tail_share
         Share of the sum carried by the largest 1 % of the draws (at least one draw). Above one half the mean is a
         statement about draws that were barely seen.
@@ -52,17 +47,25 @@ class Estimate:
     log_exact
         Natural log of the exact mean, or None where none is known.
     log_intervals
-        Triples (q, low, high): 95 % confidence interval of the q-quantile in logs, by order statistics; -inf or inf where
-        there are too few draws for an end.
+        Triples (q, low, high): interval of the q-quantile in logs that holds it with probability 95 % at least, by order
+        statistics; -inf or inf where there are too few draws for an end.
     tail_index, tail_index_stderr
         Hill's estimate of the Pareto index of the tail and its standard error (`signalprop.montecarlo.tail`), or None for
         fewer than 50 draws.
     log_second_moment
-        Natural log of the exact E y^2, or None where it is not known.
+        Natural log of the exact E y^2 or of an upper bound on it, or None where neither is known.
     tempered
         Whether ``method="tempered"`` of `signalprop.sample` covers what was drawn; the verdict then names it.
     repeated
         Whether the samples are independent repetitions of an unbiased estimate rather than draws of the energy.
+    log_spread, log_skewness
+        Standard deviation and skewness of the logs (of draws above zero).
+    log_chance
+        Natural log of an upper bound on the probability of a mean as far from the exact one, 0 where there is no bound
+        (`signalprop.montecarlo.trust`).
+    tail_law
+        ``"light"`` if the law of what was drawn is known to have a mean within reach of plain draws, words that say why not if
+        it is known not to, None if it is not known.
     """
 
     samples: int
@@ -79,6 +82,10 @@ class Estimate:
     log_second_moment: float | None = None
     tempered: bool = False
     repeated: bool = False
+    log_spread: float = 0.0
+    log_skewness: float = 0.0
+    log_chance: float = 0.0
+    tail_law: str | None = None
 
     @classmethod
     def from_repetitions(cls, logs: ArrayLike, log_exact: float | None = None) -> Estimate:
@@ -102,55 +109,68 @@ class Estimate:
         *,
         log_second_moment: float | None = None,
         tempered: bool = False,
+        tail_law: str | None = None,
     ) -> Estimate:
         """Summarise draws given by the natural logs of their values (-inf for a value of zero).
 
-        The other arguments are those of the attributes.
+        The other arguments are those of the attributes. Masked draws are left out.
 
         Raises
         ------
         ValueError
-            Fewer than two draws, NaN or +inf among them, or a quantile outside (0, 1).
+            Fewer than two draws, values that are not real numbers, NaN or +inf among them, moments that are not finite or
+            contradict each other, or a quantile outside (0, 1).
 
         Examples
         --------
         >>> Estimate.from_logs(np.log([1.0, 2.0, 3.0]), log_exact=np.log(2.0)).mean
         2.0
         """
-        values: NDArray[np.float64] = np.asarray(logs, dtype=np.float64).ravel()
-        if values.size < 2:
-            raise ValueError(f"an estimate needs at least 2 samples to have an error, got {values.size}.")
-        if np.isnan(values).any() or (values == np.inf).any():
-            raise ValueError(
-                f"log-energies must be finite or -inf, got {values[np.isnan(values) | (values == np.inf)][0]}."
-            )
+        values = np.sort(_real(logs))
         for q in quantiles:
             if not 0.0 < q < 1.0:
                 raise ValueError(f"quantiles must lie strictly between 0 and 1, got {q}.")
-        values = np.sort(values)
+        exact, second = _finite(log_exact, "log_exact"), _finite(log_second_moment, "log_second_moment")
+        if exact is not None and second is not None and second - 2.0 * exact < -1e-9 * max(1.0, abs(second)):
+            raise ValueError(
+                f"log_second_moment = {second:.6g} is below twice log_exact = {exact:.6g}, but E y^2 is at least (E y)^2."
+            )
         top = float(values[-1])
-        known: dict[str, Any] = {"log_exact": log_exact, "log_second_moment": log_second_moment, "tempered": tempered}
+        known: dict[str, Any] = {
+            "log_exact": exact,
+            "log_second_moment": second,
+            "tempered": tempered,
+            "tail_law": tail_law,
+        }
         levels = quantile_levels(values, quantiles)
-        known["log_quantiles"] = tuple((q, level) for q, level, _, _ in levels)
-        known["log_intervals"] = tuple((q, low, high) for q, _, low, high in levels)
+        known["log_quantiles"] = tuple((one.q, one.level) for one in levels)
+        known["log_intervals"] = tuple((one.q, one.low, one.high) for one in levels)
         if top == -math.inf:  # every draw died
             return cls(values.size, top, 0.0, top, tail_share=1.0, ess=float(values.size), **known)
         scaled = np.exp(values - top)
         total = math.fsum(scaled)
         mean = total / values.size
         deviations = scaled - mean
-        upper = values.size // 2
-        lower = (values.size - 1) // 2
+        relative_variance = float(np.dot(deviations, deviations)) / (values.size - 1) / mean**2
+        spread, skewness = _shape(values[np.isfinite(values)])
+        chance = 0.0
+        if exact is not None:
+            excess = None if second is None else _expm1(max(0.0, second - 2.0 * exact))
+            seen = max(relative_variance, _expm1(spread**2))
+            chance = trust.log_chance(values - exact, top + math.log(mean) - exact, excess, seen)
         index = tail_index(values) or (None, None)
         return cls(
             samples=values.size,
             log_mean=top + math.log(mean),
-            relative_stderr=math.sqrt(float(np.dot(deviations, deviations)) / (values.size - 1) / values.size) / mean,
-            log_median=float(values[lower] if np.isneginf(values[0]) else 0.5 * (values[lower] + values[upper])),
+            relative_stderr=math.sqrt(relative_variance / values.size),
+            log_median=quantile_level(values, 0.5),
             tail_share=math.fsum(scaled[-max(1, values.size // 100) :]) / total,
             ess=total**2 / math.fsum(scaled**2),
             tail_index=index[0],
             tail_index_stderr=index[1],
+            log_spread=spread,
+            log_skewness=skewness,
+            log_chance=chance,
             **known,
         )
 
@@ -161,8 +181,8 @@ class Estimate:
 
     @property
     def stderr(self) -> float:
-        """Standard error of the mean; not to be read as one unless `trusted`."""
-        return self.relative_stderr * self.mean
+        """Standard error of the mean, `relative_error` times the mean; not to be read as one unless `trusted`."""
+        return self.relative_error * self.mean
 
     @property
     def median(self) -> float:
@@ -171,7 +191,7 @@ class Estimate:
 
     @property
     def quantiles(self) -> dict[float, float]:
-        """Quantiles of one draw."""
+        """Quantiles of one draw; NaN for one that lies beyond the draws."""
         return {q: _exp(level, "log_quantiles") for q, level in self.log_quantiles}
 
     @property
@@ -181,110 +201,81 @@ class Estimate:
 
     @property
     def z(self) -> float | None:
-        """(mean - exact)/stderr; None without an exact value. Not a verdict where `heavy_tailed`."""
+        """Distance of the mean from the exact one in standard errors; None without an exact mean.
+
+        With a known second moment the standard error is exact and the variance of z is one (at most one for a bound), whatever
+        the tail is. Without, the error is that of the draws and z is no test: where draws are missing it is far below zero for a
+        right formula. `verdict` says when it is evidence.
+        """
         if self.log_exact is None:
             return None
-        # Everything relative to the sample mean, whose logarithm may be out of range.
-        difference = self.log_exact - self.log_mean
-        gap = math.inf if difference > 700 else math.expm1(difference)
-        if self.relative_stderr == 0.0:
-            return 0.0 if abs(gap) < 1e-12 else math.copysign(math.inf, -gap)
-        return -gap / self.relative_stderr
+        # Everything relative to one of the two means, whose logarithms may be out of range.
+        predicted = self.predicted_relative_stderr
+        if predicted is None:
+            gap, error = -_expm1(self.log_exact - self.log_mean), self.relative_stderr
+        else:
+            gap, error = _expm1(self.log_mean - self.log_exact), predicted
+        if error == 0.0:
+            return 0.0 if abs(gap) < 1e-12 else math.copysign(math.inf, gap)
+        return gap / error if math.isfinite(error) else 0.0
 
     @property
     def log_interval(self) -> tuple[float, float]:
-        """Logs of the ends of the 95 % interval of the mean, by Student's law; not to be read as one unless `trusted`."""
-        from scipy import special
+        """Logs of the ends of the 95 % interval of the mean; not to be read as one unless `trusted`.
 
-        reach = float(special.stdtrit(self.samples - 1, 0.975)) * self.relative_stderr
-        return self.log_mean + (math.log1p(-reach) if reach < 1.0 else -math.inf), self.log_mean + math.log1p(reach)
+        Of draws it is mean/(1 +- r e) with the relative error e, known or of the draws, and r = 1.96 or Student's; of repetitions
+        mean (1 +- r e) with Student's r. How often it holds the exact mean: see `trusted`.
+        """
+        error, known = self.relative_error, self.predicted_relative_stderr is not None and not self.repeated
+        reach = error * _NORMAL_REACH
+        if not known:
+            from scipy import special
+
+            reach = error * float(special.stdtrit(self.samples - 1, 0.975))
+        if self.repeated:
+            return self.log_mean + (math.log1p(-reach) if reach < 1.0 else -math.inf), self.log_mean + math.log1p(reach)
+        return self.log_mean - math.log1p(reach), self.log_mean - math.log1p(-reach) if reach < 1.0 else math.inf
 
     @property
     def predicted_relative_stderr(self) -> float | None:
-        """Standard error of a mean of that many draws over the exact mean, from the exact second moment; None if not known."""
+        """Standard error of a mean of that many draws over the exact mean, from the known second moment; None if not known."""
         if self.log_exact is None or self.log_second_moment is None:
             return None
-        excess = self.log_second_moment - 2.0 * self.log_exact
-        return math.inf if excess > _FLOAT_LOG else math.sqrt(max(0.0, math.expm1(excess)) / self.samples)
+        excess = max(0.0, self.log_second_moment - 2.0 * self.log_exact)
+        return math.inf if excess > _FLOAT_LOG else math.sqrt(math.expm1(excess) / self.samples)
+
+    @property
+    def relative_error(self) -> float:
+        """Standard error of the mean over the mean: the known one where there is one, else that of the draws."""
+        predicted = self.predicted_relative_stderr
+        return self.relative_stderr if predicted is None or self.repeated else predicted
 
     @property
     def heavy_tailed(self) -> bool:
-        """Whether the mean is out of reach of these draws.
+        """Whether the mean is out of reach of plain draws in any affordable number.
 
-        So it is where the top 1 % of the draws carry more than half of the sum, where the tail index is below 1 by more than
-        two standard errors, or where the exact second moment predicts a standard error above half of the mean.
-        Of repetitions: where their standard deviation is more than half of their mean.
+        So it is where a known second moment means an error above a quarter of the mean; without one, where the top 1 % of the
+        draws carry more than half of the sum or the tail index is below 1 by more than two standard errors. Of repetitions: where
+        their standard deviation is more than half of their mean.
         """
-        return self._unreachable is not None
+        why = trust.doubt(self)
+        return why is not None and why.hopeless
 
     @property
     def trusted(self) -> bool:
-        """Whether the mean and its standard error can be read as such; if not, `verdict` says why."""
-        return self._unreachable is None and self._optimistic is None
+        """Whether the mean and its error can be read as such; if not, `verdict` says why.
+
+        How often `log_interval` of a trusted mean holds the exact one, measured with fresh draws (n = 25 .. 1600, 20 to 5000
+        draws; it should be 95 %): where the second moment is known 93 to 100 %; for real weights past k = 12 and quaternion ones
+        past k = 12 88 to 96 %; from draws of an unknown law, log-normal ones with a spread up to 1.2, 90 to 96 %. That last
+        rule looks at the draws themselves: where it trusts few samples of a law, those are the ones that missed the tail.
+        """
+        return trust.doubt(self) is None
 
     @property
     def verdict(self) -> str:
-        """One sentence on what the mean is worth."""
-        if self.repeated:
-            return self._verdict_on_repetitions()
-        instead = "read the median" if self.log_exact is None else "read the exact mean or the median"
-        instead = f"use method='tempered', or {instead}" if self.tempered else instead
-        if self._unreachable is not None:
-            return f"mean not reachable with plain sampling here ({self._unreachable}): {instead}"
-        doubt = self._optimistic
-        caution = "" if doubt is None else f"; its error is optimistic, because {doubt}: {instead}"
-        if self.z is None:
-            return f"mean with {'a usable' if doubt is None else 'an'} error, no exact value to compare{caution}"
-        if doubt is not None and self.z < -DISAGREEMENT_Z:
-            return f"mean too low (z = {self.z:+.1f}), as it tends to be where draws are missing{caution}"
-        if abs(self.z) > DISAGREEMENT_Z:
-            return f"mean DISAGREES with the exact value (z = {self.z:+.1f}){caution}"
-        return f"mean agrees with the exact value (z = {self.z:+.1f}){caution}"
-
-    def _verdict_on_repetitions(self) -> str:
-        if self._unreachable is not None:
-            return f"mean not reached: {self._unreachable}, so take more particles in each"
-        if self.z is None:
-            return "mean with a usable error, no exact value to compare"
-        from scipy import special
-
-        farther = 2.0 * float(special.stdtr(self.samples - 1, -abs(self.z)))
-        agrees = "DISAGREES" if farther < math.erfc(DISAGREEMENT_Z / math.sqrt(2.0)) else "agrees"
-        return f"mean {agrees} with the exact value (t = {self.z:+.1f} in {self.samples - 1} degrees of freedom)"
-
-    @property
-    def _unreachable(self) -> str | None:
-        """Why the mean is out of reach, or None."""
-        if self.repeated:
-            spread = self.relative_stderr * math.sqrt(self.samples)
-            return f"one repetition varies by {100 * spread:.0f} %" if spread > UNEVEN_REPETITIONS else None
-        if self.tail_share > HEAVY_TAIL_SHARE:
-            return self._share
-        index, error = self.tail_index, self.tail_index_stderr
-        if index is not None and error is not None and index + 2.0 * error < 1.0:
-            return f"the tail index is {index:.2f} +- {error:.2f}, below 1"
-        predicted = self.predicted_relative_stderr
-        if predicted is not None and predicted > HOPELESS_ERROR:
-            return f"the exact second moment predicts an error of {100 * predicted:.3g} % from {self.samples} draws"
-        return None
-
-    @property
-    def _optimistic(self) -> str | None:
-        """Why the standard error is too small to be believed, or None."""
-        if self.repeated:
-            return None
-        if self.tail_share > SUSPECT_TAIL_SHARE:
-            return self._share
-        if self.tail_index is not None and self.tail_index < 2.0:
-            return f"the tail index is {self.tail_index:.2f} +- {self.tail_index_stderr:.2f}, below 2"
-        predicted = self.predicted_relative_stderr
-        if predicted is not None and predicted > OPTIMISM * self.relative_stderr + 1e-12:
-            return f"the exact second moment predicts an error of {100 * predicted:.3g} %"
-        return None
-
-    @property
-    def _share(self) -> str:
-        return f"the top 1 % of the draws carry {100 * self.tail_share:.0f} % of the sum"
+        """What the mean is worth, in a sentence; DISAGREES only where chance is ruled out (`signalprop.montecarlo.trust`)."""
+        return trust.verdict(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Numbers for JSON: logs always, plain values where they fit into a float, the verdict in words."""
@@ -301,7 +292,7 @@ class Estimate:
         return {
             "samples": self.samples,
             "mean": mean,
-            "stderr": None if mean is None else mean * self.relative_stderr,
+            "stderr": None if mean is None else finite(mean * self.relative_error),
             "relative_stderr": self.relative_stderr,
             "median": plain(self.log_median),
             "quantiles": {str(q): plain(level) for q, level in self.log_quantiles},
@@ -316,6 +307,7 @@ class Estimate:
             "exact": plain(self.log_exact),
             "log_exact": self.log_exact,
             "z": finite(self.z),
+            "relative_error": finite(self.relative_error),
             "predicted_relative_stderr": finite(self.predicted_relative_stderr),
             "log_interval": [finite(end) for end in self.log_interval],
             "repeated": self.repeated,
@@ -325,23 +317,49 @@ class Estimate:
         }
 
 
-def quantile_levels(
-    ordered: NDArray[np.float64], quantiles: Sequence[float], confidence: float = CONFIDENCE
-) -> list[tuple[float, float, float, float]]:
-    """(q, level, low, high) for each q from increasing draws; an end that the draws do not reach is -inf or inf.
+def _real(logs: ArrayLike) -> NDArray[np.float64]:
+    """The draws as float64, or a sentence."""
+    given = np.ma.compressed(logs) if isinstance(logs, np.ma.MaskedArray) else np.asarray(logs).ravel()  # type: ignore[no-untyped-call]
+    if given.dtype.kind not in "iufO":
+        raise ValueError(f"log-energies must be real numbers, got values of type {given.dtype}.")
+    try:
+        values: NDArray[np.float64] = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("log-energies must be real numbers, got an array of other objects.") from None
+    if values.size < 2:
+        raise ValueError(f"an estimate needs at least 2 samples to have an error, got {values.size}.")
+    broken = np.isnan(values) | (values == np.inf)
+    if broken.any():
+        raise ValueError(f"log-energies must be finite or -inf, got {values[broken][0]}.")
+    return values
 
-    The level is a draw that happened, which is also right among draws at -inf.
-    """
-    levels = []
-    for q in quantiles:
-        below, above = order_ranks(ordered.size, float(q), confidence)
-        low = float(ordered[below]) if below >= 0 else -math.inf
-        high = float(ordered[above]) if above < ordered.size else math.inf
-        levels.append((float(q), float(ordered[int(q * (ordered.size - 1))]), low, high))
-    return levels
+
+def _finite(value: Any, name: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number or None, got {value!r}.")
+    return float(value)
+
+
+def _shape(logs: NDArray[np.float64]) -> tuple[float, float]:
+    """Standard deviation and skewness."""
+    if logs.size < 2:
+        return 0.0, 0.0
+    deviations = logs - logs.mean()
+    variance = float(np.mean(deviations**2))
+    if variance == 0.0:
+        return 0.0, 0.0
+    return math.sqrt(variance * logs.size / (logs.size - 1)), float(np.mean(deviations**3)) / variance**1.5
+
+
+def _expm1(value: float) -> float:
+    return math.inf if value > _FLOAT_LOG else math.expm1(value)
 
 
 def _exp(log_value: float, name: str) -> float:
+    if math.isnan(log_value):
+        return math.nan
     if not -_FLOAT_LOG < log_value < _FLOAT_LOG and log_value != -math.inf:
         raise OverflowError(f"e^{log_value:.6g} is outside the range of float64; read {name}, its natural logarithm.")
     return math.exp(log_value)

@@ -8,9 +8,6 @@ below a bound, and a quantile of those scales keeps a given share of the draws t
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -100,41 +97,3 @@ def held_share(log_energies: Floats, horizons: ArrayLike, log_bound: float) -> t
         shares[column] = count.max() / len(paths)
         log_scales[column] = opens[best[best.size // 2]]
     return shares, log_scales
-
-
-def quantile_interval(ordered: Floats, p: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Confidence interval of the p-quantile from sorted draws: order statistics, exact binomial.
-
-    Raises
-    ------
-    ValueError
-        Too few draws to have order statistics on both sides.
-    """
-    count = ordered.size
-    below, above = order_ranks(count, p, confidence)
-    if below < 0 or above >= count:
-        raise ValueError(
-            f"{count} samples do not reach the quantile {max(p, 1.0 - p):.6g} with an interval around it; "
-            f"take at least {math.ceil(8.0 / min(p, 1.0 - p))} samples."
-        )
-    return float(ordered[below]), float(ordered[above])
-
-
-@lru_cache(maxsize=256)
-def order_ranks(count: int, p: float, confidence: float) -> tuple[int, int]:
-    """Positions (from 0) of the order statistics of `count` draws around the p-quantile; outside the draws if too few.
-
-    The number of draws below the quantile is binomial(count, p): the positions are its two quantiles, the lower one less 1.
-    """
-    tail = 0.5 * (1.0 - confidence)
-    return _binomial_quantile(tail, count, p) - 1, _binomial_quantile(1.0 - tail, count, p)
-
-
-def _binomial_quantile(share: float, count: int, p: float) -> int:
-    """Smallest m with P(binomial(count, p) <= m) >= share; `scipy.stats` has it too, and takes half a second to load."""
-    from scipy import special
-
-    m: int = max(0, math.ceil(special.bdtrik(share, count, p)) - 2)
-    while special.bdtr(m, count, p) < share:
-        m += 1
-    return m

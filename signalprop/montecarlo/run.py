@@ -85,7 +85,7 @@ class Progress:
         words = f"{cell.field.value} n={cell.n} k={cell.k}"
         if count < 2:
             return words
-        return f"{words}: {running_text(cell.judged(draws[-count:, 0]))}"
+        return f"{words}: {running_text(cell.judged(draws[-count:, 0], self._plan.models[0], cell.k, None))}"
 
     def _add(self, block: Block, drawn: bool) -> None:
         self._numbers.add(block.number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -197,7 +197,8 @@ def sample(
     done = 0
     # The threads are ours: BLAS keeps to one, for speed and so that the digits do not depend on how many it would take.
     with one_blas_thread_if(cell.method is Method.DENSE):
-        for rnn_logs, lru_logs in thread_map(lambda chunk: cell.draw(chunk, driven), range(cell.chunks), threads):
+        chunks = thread_map(lambda chunk: cell.draw(chunk, driven), range(cell.chunks), threads, inline=False)
+        for rnn_logs, lru_logs in chunks:
             rnn_parts.append(rnn_logs)
             if lru_logs is not None:
                 lru_parts.append(lru_logs)
@@ -206,6 +207,11 @@ def sample(
                 progress(done, cell.rows)
             if watch is not None:
                 watch(rnn_logs, lru_logs)
+    return gathered(cell, rnn_parts, lru_parts)
+
+
+def gathered(cell: Cell, rnn_parts: Sequence[NDArray[np.float64]], lru_parts: Sequence[NDArray[np.float64]]) -> Sample:
+    """The sample made of the chunks of a cell that are there."""
     return Sample(
         cell.n,
         cell.k,

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from signalprop.models import as_model, by_model, energy_of
 from signalprop.montecarlo.blocks import Block
 from signalprop.montecarlo.cell import Cell
-from signalprop.montecarlo.estimate import QUANTILES, quantile_levels
+from signalprop.montecarlo.estimate import QUANTILES
+from signalprop.montecarlo.known import has_closed_form
 from signalprop.montecarlo.plan import Plan
+from signalprop.montecarlo.quantiles import quantile_levels
 
 Floats = NDArray[np.float64]
 PEAK_QUANTILES = (0.5, 0.95)
@@ -27,14 +29,15 @@ COLUMNS = {
     "samples": "number of draws; of repetitions for method tempered, whose columns on single draws are empty",
     "log_exact": "natural log of the exact mean, where known",
     "log_mean": "natural log of the mean of the draws; read verdict first",
-    "relative_stderr": "standard error of that mean over that mean; to be read as such only where trusted",
-    "predicted_relative_stderr": "the same from the exact second moment, where known",
-    "z": "(mean - exact)/standard error",
+    "relative_stderr": "standard error of that mean over that mean, from the draws; to be read as such only where trusted",
+    "predicted_relative_stderr": "the same over the exact mean, from a known second moment or a bound on it; the one to read",
+    "z": "distance of the mean from the exact one in standard errors (predicted ones where known); no test where not trusted",
     "trusted": "whether mean and standard error can be read as such",
     "verdict": "what the mean is worth, in words",
     "log_median": "natural log of the median draw",
-    "log_q05": "natural log of a quantile of one draw at the end of the path; q25 .. q95 likewise",
-    "log_q05_low": "lower end of its 95 % confidence interval (order statistics); -inf if the draws do not reach it",
+    "log_q05": "natural log of a quantile of one draw at the end of the path (median-unbiased), empty if the draws do not reach "
+    "it; q25 .. q95 likewise",
+    "log_q05_low": "lower end of an interval that holds it with 95 % at least (order statistics); -inf beyond the draws",
     "log_q05_high": "upper end",
     "log_peak_q50": "natural log of a quantile of the highest energy over 1 <= k' <= k; q95, _low, _high likewise",
     "tail_share": "share of the sum carried by the top 1 % of the draws",
@@ -78,7 +81,7 @@ def _log_exact(plan: Plan, numbers: Sequence[int], model: str) -> dict[int, floa
                 for number, cell in cells.items()
             )
             continue
-        cells = {number: cell for number, cell in cells.items() if cell.has_closed_form(model, cell.k)}
+        cells = {number: cell for number, cell in cells.items() if has_closed_form(cell, model, cell.k)}
         if cells:
             compute = energy_of(model)
             logs = compute([cell.n for cell in cells.values()], [cell.k for cell in cells.values()], field, log=True)
@@ -114,7 +117,7 @@ def _joined(number: int, parts: list[Floats]) -> Iterator[tuple[int, Floats]]:
 
 def _row(cell: Cell, model: str, draws: Floats, log_exact: float | None) -> dict[str, Any]:
     ends, peaks = np.sort(draws, axis=1)
-    end = cell.judged(ends, log_exact, cell.log_second_moment(model, cell.k), ())
+    end = cell.judged(ends, model, cell.k, log_exact, ())
     row: dict[str, Any] = {
         "field": cell.field.value,
         "n": cell.n,
@@ -144,9 +147,9 @@ def _row(cell: Cell, model: str, draws: Floats, log_exact: float | None) -> dict
 
 def _quantiles(name: str, ordered: Floats, quantiles: Sequence[float]) -> dict[str, float]:
     columns = {}
-    for q, level, low, high in quantile_levels(ordered, quantiles):
-        column = f"log_{name}{round(100 * q):02d}"
-        columns.update({column: level, f"{column}_low": low, f"{column}_high": high})
+    for one in quantile_levels(ordered, quantiles):
+        column = f"log_{name}{round(100 * one.q):02d}"
+        columns.update({column: one.level, f"{column}_low": one.low, f"{column}_high": one.high})
     return columns
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from signalprop._threads import stop_flag
 from signalprop.ginibre._hessenberg import hessenberg_kernel
 
 BETAS = [1, 2, 4]
@@ -62,7 +63,7 @@ def test_kernel_against_the_matrix_written_out(beta, k, columns):
     count, scale = 2, 1.0 / math.sqrt(beta * columns)
     normals, below = _numbers(columns, beta, count, ends=k > columns)
     got = np.zeros((count, k + 1))
-    hessenberg_kernel(k, normals, below, scale, got)
+    hessenberg_kernel(k, normals, below, scale, got, stop_flag())
     for i in range(count):
         want = _log_norms(scale * _matrix(normals[:, i], below[i]), k)
         np.testing.assert_allclose(got[i], want, rtol=1e-12, atol=1e-12)
@@ -73,10 +74,10 @@ def test_a_prefix_of_the_path_is_the_shorter_path(beta):
     # The first columns of H decide the first steps, whatever pass they fall into.
     normals, below = _numbers(30, beta, 3, ends=False)
     whole = np.zeros((3, 31))
-    hessenberg_kernel(30, normals, below, 0.1, whole)
+    hessenberg_kernel(30, normals, below, 0.1, whole, stop_flag())
     for k in range(1, 30):
         part = np.zeros((3, k + 1))
-        hessenberg_kernel(k, normals[:, :, : k * (k + 1) // 2].copy(), below[:, :k].copy(), 0.1, part)
+        hessenberg_kernel(k, normals[:, :, : k * (k + 1) // 2].copy(), below[:, :k].copy(), 0.1, part, stop_flag())
         np.testing.assert_allclose(part, whole[:, : k + 1], rtol=1e-12, atol=1e-12)
 
 
@@ -84,5 +85,5 @@ def test_a_prefix_of_the_path_is_the_shorter_path(beta):
 def test_a_pass_of_tiny_or_huge_numbers_keeps_its_digits(size):
     normals, below = np.array([[[size]]]), np.zeros((1, 1))
     got = np.zeros((1, 101))
-    hessenberg_kernel(100, normals, below, 1.0, got)
+    hessenberg_kernel(100, normals, below, 1.0, got, stop_flag())
     np.testing.assert_allclose(got[0], math.log(size) * np.arange(101), rtol=1e-12)

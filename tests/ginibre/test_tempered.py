@@ -8,6 +8,7 @@ from scipy import stats
 
 from signalprop import energy, exact, sample
 from signalprop._streams import generator
+from signalprop._threads import stop_flag
 from signalprop.fields import Field
 from signalprop.ginibre import _tilted, tempered
 
@@ -49,9 +50,9 @@ def test_norm_and_gradient_against_matrix_powers(beta, steps, columns):
     width = z.shape[1]
     v, adjoint = np.zeros((2, (steps + 1) * beta * width))
     gradient, growth = np.zeros(z.size), np.zeros(steps + 1)
-    value = _tilted._norm(z.ravel(), steps, columns, beta, width, v, growth)
+    value = _tilted._norm(z.ravel(), steps, columns, beta, width, v, growth, stop_flag())
     assert value == pytest.approx(log_norm(z, steps), rel=1e-12, abs=1e-12)
-    _tilted._gradient(z.ravel(), steps, columns, beta, width, v, growth, adjoint, gradient)
+    _tilted._gradient(z.ravel(), steps, columns, beta, width, v, growth, adjoint, gradient, stop_flag())
     gradient = gradient.reshape(z.shape)
     for a in range(beta):
         for j in range(min(columns, steps)):
@@ -99,7 +100,7 @@ def test_moves_without_tilt_keep_the_law_of_the_weights(field, n):
     for _ in range(4):
         accepted = _tilted.moves_kernel(
             swarm.z, swarm.x, swarm.rng.standard_normal((count, numbers)), swarm.rng.random(count), swarm.freedom,
-            0.0, 1.4, 1, k, swarm.room, kind.beta, swarm.norms,
+            0.0, 1.4, 1, k, swarm.room, kind.beta, swarm.norms, stop_flag(),
         )  # fmt: skip
     assert 0.5 < accepted <= 1.0
     plain = 0.5 * swarm.log_energies()
@@ -108,7 +109,7 @@ def test_moves_without_tilt_keep_the_law_of_the_weights(field, n):
     assert abs(np.corrcoef(before, swarm.norms)[0, 1]) < 0.5
     # The stored norms are those of the stored matrices.
     again = np.empty(count)
-    _tilted.norms_kernel(swarm.z, k, swarm.room, kind.beta, again)
+    _tilted.norms_kernel(swarm.z, k, swarm.room, kind.beta, again, stop_flag())
     np.testing.assert_allclose(again, swarm.norms, rtol=1e-12, atol=1e-12)
 
 

@@ -18,7 +18,8 @@ def test_numbers_by_hand():
     assert one.ess == pytest.approx(16.0**2 / 114.0)
     assert one.exact == pytest.approx(5.0)
     assert one.z == pytest.approx((4.0 - 5.0) / one.stderr)
-    assert one.quantiles == {0.25: pytest.approx(1.0), 0.75: pytest.approx(3.0)}
+    # Places 1/4 (4 + 1/3) + 1/3 = 17/12 and 43/12 among four, between neighbouring logs.
+    assert one.quantiles == {0.25: pytest.approx(2.0 ** (5 / 12)), 0.75: pytest.approx(3.0 * (10 / 3) ** (7 / 12))}
 
 
 def test_scale_invariance_far_outside_float64():
@@ -68,15 +69,14 @@ def test_verdicts():
     heavy = np.random.default_rng(1).normal(0.0, 1.8, size=5000)
     middle = Estimate.from_logs(heavy)
     assert 0.2 < middle.tail_share < 0.5
-    assert "its error is optimistic, because the top 1 % of the draws carry" in middle.verdict
-    assert middle.verdict.endswith("of the sum: read the median")
+    assert "with an error not to be trusted, because the tail index is 1.23 +- 0.08, below 2: read" in middle.verdict
     assert not middle.trusted
     assert not middle.heavy_tailed
     assert "use method='tempered', or read the median" in Estimate.from_logs(heavy, tempered=True).verdict
     # Far below an exact mean with such a tail is what tails do, not a disagreement.
     low = Estimate.from_logs(heavy, middle.log_mean + 1.5)
     assert low.z < -4
-    assert low.verdict.startswith("mean too low (z = ")
+    assert low.verdict.startswith("mean too low, as it tends to be where draws are missing (the tail index is 1.23")
     assert "DISAGREES" not in low.verdict
 
 
@@ -96,9 +96,13 @@ def test_exact_second_moment_predicts_the_error():
     assert one.predicted_relative_stderr == pytest.approx(math.sqrt(5.0) / 5.0 / math.sqrt(4000))
     assert one.relative_stderr == pytest.approx(one.predicted_relative_stderr, rel=0.1)
     assert one.trusted
+    # Draws that missed a tail: the error is the known one, not the small one they show.
     missed = Estimate.from_logs(np.log(y), math.log(5.0), log_second_moment=math.log(25.0 + 25.0))
-    assert not missed.trusted
-    assert "the exact second moment predicts an error of" in missed.verdict
+    assert missed.trusted
+    assert missed.relative_error == pytest.approx(1.0 / math.sqrt(4000))
+    assert missed.relative_error > 2.0 * missed.relative_stderr
+    assert missed.stderr == pytest.approx(missed.mean / math.sqrt(4000))
+    assert missed.z == pytest.approx((missed.mean / 5.0 - 1.0) * math.sqrt(4000))
     hopeless = Estimate.from_logs(np.log(y), math.log(5.0), log_second_moment=math.log(1e5))
     assert hopeless.heavy_tailed
     assert "% from 4000 draws" in hopeless.verdict
@@ -148,6 +152,10 @@ def test_dead_draws_count_as_zero():
         ([0.0], (0.5,), "needs at least 2 samples to have an error, got 1"),
         ([0.0, math.nan], (0.5,), "log-energies must be finite or -inf, got nan"),
         ([0.0, math.inf], (0.5,), "got inf"),
+        ([0.0, 1j], (0.5,), "log-energies must be real numbers, got values of type complex128"),
+        (["a", "b"], (0.5,), "log-energies must be real numbers, got values of type <U1"),
+        ([0.0, object()], (0.5,), "log-energies must be real numbers, got an array of other objects"),
+        (np.ma.masked_array([0.0, 1.0, 2.0], [True, True, False]), (0.5,), "needs at least 2 samples"),
         ([0.0, 1.0], (1.0,), r"quantiles must lie strictly between 0 and 1, got 1\.0"),
     ],
 )
@@ -196,3 +204,56 @@ def test_a_wrong_exact_value_is_called_so():
     one = Estimate.from_repetitions(np.log(rng.gamma(400.0, size=16)), math.log(800.0))
     assert "DISAGREES" in one.verdict
     assert "no exact value" in Estimate.from_repetitions(np.log(rng.gamma(400.0, size=16))).verdict
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.int8, np.uint64, bool, object])
+def test_every_type_of_number(kind):
+    values = np.array([0, 1, 1, 0], dtype=kind)
+    if kind is bool:
+        with pytest.raises(ValueError, match="must be real numbers, got values of type bool"):
+            Estimate.from_logs(values)
+        return
+    assert Estimate.from_logs(values) == Estimate.from_logs([0.0, 1.0, 1.0, 0.0])
+
+
+def test_masked_draws_are_left_out():
+    masked = np.ma.masked_array([0.0, 99.0, 1.0, 2.0], [False, True, False, False])
+    assert Estimate.from_logs(masked) == Estimate.from_logs([0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, True, "1", 1j, np.array([1.0])])
+@pytest.mark.parametrize("name", ["log_exact", "log_second_moment"])
+def test_moments_are_finite_numbers(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a finite number or None, got"):
+        Estimate.from_logs([0.0, 1.0], **{name: value})
+    with pytest.raises(ValueError, match="log_second_moment = 1 is below twice log_exact = 1, but"):
+        Estimate.from_logs([0.0, 1.0], 1.0, log_second_moment=1.0)
+
+
+def test_levels_are_median_unbiased():
+    # As often below the quantile as above it, for a skewed law and few draws, also at the ends of what the draws reach.
+    draws = np.log(np.random.default_rng(6).exponential(size=(4000, 13)))
+    for q in (0.05, 0.25, 0.5, 0.75, 0.95):
+        levels = [Estimate.from_logs(row, quantiles=(q,)).log_quantiles[0][1] for row in draws]
+        below = np.sum(np.array(levels) < math.log(-math.log1p(-q)))
+        assert abs(below - 2000) < 2000 * 0.05, q
+
+
+def test_median_is_the_middle_quantile():
+    for count in range(2, 30):
+        one = Estimate.from_logs(np.random.default_rng(count).normal(size=count))
+        assert (
+            one.quantiles[0.5]
+            == one.median
+            == pytest.approx(math.exp(np.median(np.random.default_rng(count).normal(size=count))))
+        )
+
+
+def test_quantiles_beyond_the_draws_are_not_made_up():
+    few, enough = (Estimate.from_logs(np.arange(count)) for count in (12, 13))
+    assert math.isnan(few.quantiles[0.95])
+    assert math.isnan(few.quantiles[0.05])
+    assert few.as_dict()["quantiles"]["0.95"] is None
+    assert few.as_dict()["log_quantiles"]["0.05"] is None
+    assert (enough.log_quantiles[0][1], enough.log_quantiles[-1][1]) == (pytest.approx(0.0), pytest.approx(12.0))
+    json.dumps(few.as_dict(), allow_nan=False)

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from signalprop import sample
-from signalprop.montecarlo.one_draw import held_share, largest_log_scales, order_ranks, quantile_interval, scaled_path
+from signalprop.montecarlo.one_draw import held_share, largest_log_scales, scaled_path
+from signalprop.montecarlo.quantiles import order_ranks, quantile_interval
 
 PATHS = 2.0 * sample(30, 40, "real", samples=150, seed=3).log_norms
 TEN = math.log(10.0)

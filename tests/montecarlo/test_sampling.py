@@ -99,12 +99,19 @@ def test_predicted_errors_are_those_of_independent_means(arguments):
 
 
 def test_second_moments_are_known_where_they_say():
-    assert sample(30, 6, "real", samples=10).rnn().predicted_relative_stderr is None
-    assert sample(30, 3, "quaternion", samples=10).rnn().predicted_relative_stderr is None
-    assert sample(30, 3, "complex", samples=10).lru().predicted_relative_stderr is None
-    assert sample(10**12, 5, "complex", samples=10).rnn().predicted_relative_stderr == pytest.approx(
-        math.sqrt(5e-12 / 10), rel=1e-3
-    )
+    def predicted(n, k, field, model="rnn", **options):
+        draw = sample(n, k, field, samples=10, **options)
+        return (draw.rnn() if model == "rnn" else draw.lru()).predicted_relative_stderr
+
+    for field in ("real", "quaternion"):
+        assert predicted(30, 12, field) > 0.0
+        assert predicted(30, 13, field) is None
+    assert predicted(10**12, 5, "complex") == pytest.approx(math.sqrt(5e-12 / 10), rel=1e-6)
+    assert predicted(30, 40, "complex") > 1.0
+    assert 0.0 < predicted(30, 6, "complex", "lru") < predicted(30, 6, "complex")
+    assert predicted(30, 6, "complex", "lru", method="dense") is None  # fresh inputs: another law
+    assert predicted(30, 6, "real", method="dense", activation="relu") is None
+    assert predicted(30, 6, "real", method="dense", activation="relu", tied=False) > 0.0
 
 
 def test_peak_is_the_highest_energy_on_the_way():
