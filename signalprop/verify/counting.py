@@ -139,12 +139,18 @@ def _loops_closed_form(field: str, largest: int) -> float:
 
 
 def _second_moments(field: str, largest: int) -> float:
-    # At n = 1 both second moments are E|g|^{4k}; after one step the energy is chi-square, with variance 2/(beta n).
+    # At n = 1 both second moments are E|g|^{4k}; after one step the energy is chi-square, with variance 2/(beta n). Words
+    # contracted letter by letter against the sum over partitions (complex) and the table (real).
     beta = as_field(field).beta
     wrong = sum(exact.energy_variance(n, 1, field) != Fraction(2, beta * n) for n in WIDTHS)
     for k in range(1, largest + 1):
+        moments_of_trace = wick.second_moments(k, field)
         want = {"real": math.prod(range(1, 4 * k, 2)), "complex": math.factorial(2 * k)}[field]
-        wrong += sum(sum(row) != want for row in wick.second_moments(k, field))
+        wrong += sum(sum(row) != want for row in moments_of_trace)
+        for n in WIDTHS:
+            square, trace = (sum(c * n**j for j, c in enumerate(row)) for row in moments_of_trace)
+            fourth = Fraction(beta * square + 2 * trace, n * (beta * n + 2) * n ** (2 * k))
+            wrong += exact.energy_variance(n, k, field) != fourth - exact.rnn_energy(n, k, field) ** 2
     return wrong
 
 
