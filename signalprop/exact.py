@@ -147,7 +147,8 @@ def _loop_fourth(n: int, k: int, kind: Field) -> Fraction:
     base, unit = (n, Fraction(1)) if kind is Field.REAL else (-2 * n, Fraction(-1, 2))
     square, trace = (sum(c * base**j for j, c in enumerate(row)) * unit ** (2 * k) for row in _loop_moments(k))
     half = Fraction(kind.beta, 2)  # squared moduli of the entries of x: Dirichlet(beta/2, .., beta/2)
-    return (half * square * unit**2 + trace * unit) / (n * (half * n + 1) * Fraction(n) ** (2 * k))
+    fourth: Fraction = (half * square * unit**2 + trace * unit) / (n * (half * n + 1) * Fraction(n) ** (2 * k))
+    return fourth
 
 
 @lru_cache(maxsize=1)

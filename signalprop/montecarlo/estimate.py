@@ -319,7 +319,7 @@ class Estimate:
 
 def _real(logs: ArrayLike) -> NDArray[np.float64]:
     """The draws as float64, or a sentence."""
-    given = np.ma.compressed(logs) if isinstance(logs, np.ma.MaskedArray) else np.asarray(logs).ravel()  # type: ignore[no-untyped-call]
+    given = np.ma.compressed(logs) if isinstance(logs, np.ma.MaskedArray) else np.asarray(logs).ravel()
     if given.dtype.kind not in "iufO":
         raise ValueError(f"log-energies must be real numbers, got values of type {given.dtype}.")
     try:

@@ -210,7 +210,7 @@ def test_heavy_tail_is_called_by_its_name():
 )
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
-        sample(**{"n": 10, "k": 3, "samples": 10, **arguments})
+        sample(**{"n": 10, "k": 3, "field": "complex", "samples": 10, **arguments})
 
 
 def test_step_beyond_the_path():
