@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         verify,
         wick,
     )
+    from signalprop import nn as nn
+    from signalprop import training as training
     from signalprop.citations import cite
     from signalprop.energy import lru_energy, rnn_energy
     from signalprop.fields import Field
@@ -50,6 +52,7 @@ _HOMES = {
     "Sample": "signalprop.montecarlo.sampling",
     "sample": "signalprop.montecarlo.sampling",
 }
+_NEED_TORCH = ("nn", "training")  # not in __all__, which must be importable without it
 _MODULES = (
     "citations",
     "energy",
@@ -102,10 +105,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _MODULES:
+    if name in _MODULES or name in _NEED_TORCH:
         return import_module(f"signalprop.{name}")
     raise AttributeError(f"module 'signalprop' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    from signalprop._extras import installed
+
+    return sorted([*__all__, *(_NEED_TORCH if installed("torch") else ())])

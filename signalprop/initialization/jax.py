@@ -1,6 +1,6 @@
-"""An initializer of recurrent weights for JAX, in the manner of `jax.nn.initializers`; needs the extra ``signalprop[jax]``.
+"""An initializer of recurrent weights for JAX, in the manner of `jax.nn.initializers`; JAX is an extra, ``jax``.
 
-Loaded only on request: ``import signalprop.initialization.jax``.
+Loaded when it is first used, as ``signalprop.initialization.jax``.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-try:
+from signalprop._extras import required
+
+with required("signalprop.initialization.jax", "jax"):
     import jax
-except ModuleNotFoundError as error:
-    raise ImportError("signalprop.initialization.jax needs JAX; pip install 'signalprop[jax]'.") from error
-from jax import numpy as jnp
+    from jax import numpy as jnp
 
 from signalprop.initialization._entries import EntryScale, ScaleOptions
 

@@ -1,17 +1,17 @@
-"""Initializers of recurrent weights for PyTorch, in the manner of `torch.nn.init`; needs the extra ``signalprop[torch]``.
+"""Initializers of recurrent weights for PyTorch, in the manner of `torch.nn.init`; PyTorch is an extra, ``torch``.
 
-Loaded only on request: ``import signalprop.initialization.torch``.
+Loaded when it is first used, as ``signalprop.initialization.torch``.
 """
 
 from __future__ import annotations
 
 from typing import TypeVar, Unpack
 
-try:
+from signalprop._extras import required
+
+with required("signalprop.initialization.torch", "torch"):
     import torch
-except ModuleNotFoundError as error:
-    raise ImportError("signalprop.initialization.torch needs PyTorch; pip install 'signalprop[torch]'.") from error
-from torch import nn
+    from torch import nn
 
 from signalprop.initialization._entries import EntryScale, ScaleOptions
 

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from signalprop._blas import one_blas_thread
+from signalprop._extras import missing
 from signalprop._threads import cores
 
 KINDS = ("threads", "processes", "dask://HOST:PORT")
@@ -68,7 +69,7 @@ def _client(address: str) -> Iterator[Any]:
     try:
         distributed = import_module("distributed")
     except ImportError:
-        raise ValueError("executor='dask://..' needs Dask: pip install 'signalprop[dask]'.") from None
+        raise ValueError(missing("executor='dask://..'", "distributed")) from None
     try:
         client = distributed.Client(f"tcp://{address}", timeout=_SCHEDULER_TIMEOUT)
     except (OSError, ValueError) as error:

@@ -1,12 +1,12 @@
-"""Linear recurrent layers for PyTorch; needs the extra ``signalprop[torch]``.
+"""Linear recurrent layers for PyTorch, which is not among the requirements of this package (extra ``torch``).
 
-Loaded only on request: ``import signalprop.nn``.
+Loaded when it is first used, as ``signalprop.nn``, or by ``import signalprop.nn``.
 """
 
-try:
+from signalprop._extras import required
+
+with required("signalprop.nn", "torch"):
     import torch  # noqa: F401
-except ModuleNotFoundError as error:
-    raise ImportError("signalprop.nn needs PyTorch; pip install 'signalprop[torch]'.") from error
 
 from signalprop.nn import scan
 from signalprop.nn.bidirectional import Bidirectional

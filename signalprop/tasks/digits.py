@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from signalprop._checks import whole_number
+from signalprop._extras import required
 from signalprop._streams import split_order
 from signalprop.tasks.task import Kind, Split, Task, guess
 
@@ -45,10 +46,8 @@ def sequential_digits(*, repeat: int = 1, pause: int = 0, validation: int = 0) -
     ((1437, 164, 1), (360, 164, 1), 10)
     """
     held, zeros = whole_number(repeat, "repeat", 1), whole_number(pause, "pause", 0)
-    try:
+    with required("the digits task", "sklearn"):
         from sklearn.datasets import load_digits
-    except ModuleNotFoundError as error:
-        raise ImportError("the digits come with scikit-learn; pip install 'signalprop[tasks]'.") from error
     images, labels = load_digits(return_X_y=True)
     kept = whole_number(validation, "validation", 0, len(labels) - TEST - 1)
     order = split_order(len(labels))

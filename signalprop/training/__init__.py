@@ -1,12 +1,12 @@
 """Trainings of the layers of `signalprop.nn` on the tasks of `signalprop.tasks`, with the state energies of each layer logged.
 
-Needs the extra ``signalprop[torch]``. `train` is the loop, `Settings` what identifies a training.
+Needs PyTorch (extra ``torch``). `train` is the loop, `Settings` what identifies a training.
 """
 
-try:
+from signalprop._extras import required
+
+with required("signalprop.training", "torch"):
     import torch  # noqa: F401
-except ModuleNotFoundError as error:
-    raise ImportError("signalprop.training needs PyTorch; pip install 'signalprop[torch]'.") from error
 
 from signalprop.training.energies import StateEnergies, white_energy
 from signalprop.training.model import build_model

@@ -64,8 +64,8 @@ def test_bad_requests(arguments, message):
 @pytest.mark.parametrize(
     ("framework", "sentence"),
     [
-        ("torch", r"needs PyTorch; pip install 'signalprop\[torch\]'"),
-        ("jax", r"needs JAX; pip install 'signalprop\[jax\]'"),
+        ("torch", "needs PyTorch, which is not installed; pip install torch$"),
+        ("jax", "needs JAX, which is not installed; pip install jax$"),
     ],
 )
 def test_a_missing_framework_is_named(monkeypatch, framework, sentence):
@@ -80,7 +80,7 @@ def test_frameworks_are_loaded_on_request_only():
         "import sys, signalprop\n"
         "assert signalprop.initialization.safe_scale is signalprop.safe_scale\n"
         "for name in ('torch', 'jax'):\n"
-        "    assert name not in sys.modules and not hasattr(signalprop.initialization, name)\n"
+        "    assert name not in sys.modules\n"
         "import signalprop.initialization.torch\n"
         "assert signalprop.initialization.torch.ginibre_ and 'torch' in sys.modules and 'jax' not in sys.modules\n"
         "from signalprop.initialization import jax\n"

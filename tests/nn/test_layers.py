@@ -1,7 +1,5 @@
 import copy
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -302,10 +300,3 @@ def test_bad_inputs(kind):
 def test_bad_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_without_pytorch():
-    code = "import sys; sys.modules['torch'] = None; import signalprop.nn"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert run.returncode == 1
-    assert "ImportError: signalprop.nn needs PyTorch; pip install 'signalprop[torch]'." in run.stderr

@@ -60,5 +60,5 @@ def test_bad_input(options, message):
 
 def test_without_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(ImportError, match=r"come with scikit-learn; pip install 'signalprop\[tasks\]'"):
+    with pytest.raises(ImportError, match=r"needs scikit-learn, which is not installed; pip install scikit-learn$"):
         sequential_digits()

@@ -1,0 +1,49 @@
+"""Libraries that only a part of the package needs, and what to do where one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Literal, NamedTuple
+
+Library = Literal["torch", "jax", "distributed", "sklearn"]
+
+
+class _Entry(NamedTuple):
+    name: str
+    package: str
+    """What `pip install` calls it: the library itself, which is found from a checkout and from an index alike."""
+
+
+_LIBRARIES: dict[Library, _Entry] = {
+    "torch": _Entry("PyTorch", "torch"),
+    "jax": _Entry("JAX", "jax"),
+    "distributed": _Entry("Dask", "distributed"),
+    "sklearn": _Entry("scikit-learn", "scikit-learn"),
+}
+
+
+def missing(what: str, library: Library) -> str:
+    """The sentence for `what` where the library is not installed."""
+    name, package = _LIBRARIES[library]
+    return f"{what} needs {name}, which is not installed; pip install {package}"
+
+
+def installed(library: Library) -> bool:
+    """Whether the library can be imported; it is not."""
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # made unavailable in sys.modules
+        return False
+
+
+@contextmanager
+def required(what: str, library: Library) -> Iterator[None]:
+    """Around the imports of a library: where it is missing, say who needs it and how it is installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != library:
+            raise
+        raise ImportError(missing(what, library)) from error
