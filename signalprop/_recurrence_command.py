@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from signalprop._recurrence_kinds import Kind, entry, kinds_in_words, owners
 from signalprop._terminal import print_json, print_text, save_figure, sentences
 from signalprop._text import columns as terminal_columns
 from signalprop._text import lines_of
@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from signalprop.recurrences import LinearRecurrence, SampledEnergies
-
-
-class Kind(StrEnum):
-    """Recurrences, as on the command line."""
-
-    ROTRNN = "rotrnn"
-    LRU = "lru"
-    S4 = "s4"
-    S4D_LIN = "s4d-lin"
-    S5 = "s5"
-    GAUSSIAN = "gaussian"
-    ORTHOGONAL = "orthogonal"
 
 
 _HINT_CORRELATION = 0.9
@@ -54,6 +42,10 @@ class Report:
         Share of the energy of one input, and of an isotropic gradient, that is left after the horizon.
     stationary, hinted
         Limit of the energy, and what it is at a correlation of 0.9; None without a limit.
+    no_limit
+        Why there is no limit, or none that float64 can tell; empty where there is one.
+    rule
+        The first-step rule in words; empty where there is none.
     filled
         Step at which the energy first has 95 % of its limit; None where that lies beyond the horizon.
     """
@@ -68,6 +60,8 @@ class Report:
     left: float
     gradient_left: float
     stationary: float | None
+    no_limit: str
+    rule: str
     filled: int | None
     hinted: float | None
     sampled: SampledEnergies | None
@@ -77,13 +71,12 @@ def recurrence(
     kind: Annotated[
         Kind,
         typer.Argument(
-            help="rotrnn: rotations.  lru: the diagonal layer of Orvieto et al.  s4, s4d-lin, s5: state spaces.  "
-            "gaussian, orthogonal: one dense draw.",
+            help=kinds_in_words(),
             show_default=False,
         ),
     ],
     horizon: Annotated[int, typer.Option("-T", "--horizon", "-k", "--depth", help="Number of steps.")] = 1000,
-    states: Annotated[int, typer.Option("-n", "--states", "--width", help="State size.")] = 64,
+    states: Annotated[int, typer.Option("-n", "--width", "--states", help="State size.")] = 64,
     inputs: Annotated[int | None, typer.Option("-d", "--inputs", help="Inputs; channels of s4d-lin.")] = None,
     heads: Annotated[int | None, typer.Option("--heads", help="rotrnn: heads, each of norm one.")] = None,
     gamma: Annotated[float | None, typer.Option("--gamma", help="rotrnn, orthogonal: factor on a step.")] = None,
@@ -123,17 +116,6 @@ def recurrence(
         print_text(f"wrote {plot}")
 
 
-_OPTIONS = {
-    Kind.ROTRNN: {"--inputs", "--heads", "--gamma", "--max-phase"},
-    Kind.LRU: {"--inputs", "--r-min", "--r-max", "--max-phase"},
-    Kind.S4: {"--dt"},
-    Kind.S4D_LIN: {"--inputs", "--dt"},
-    Kind.S5: {"--inputs", "--dt"},
-    Kind.GAUSSIAN: {"--field", "--scale"},
-    Kind.ORTHOGONAL: {"--gamma"},
-}
-
-
 def report(
     kind: Kind,
     states: int,
@@ -155,19 +137,16 @@ def report(
 
     from signalprop._checks import whole_number
 
+    known = entry(kind)
     for name in options:
-        if name not in _OPTIONS[kind]:
-            owners = ", ".join(other.value for other, names in _OPTIONS.items() if name in names)
-            raise ValueError(f"{name} has no meaning for {kind.value}; it belongs to {owners}.")
+        if name not in known.options:
+            raise ValueError(f"{name} has no meaning for {kind.value}; it belongs to {', '.join(owners(name))}.")
     last = whole_number(horizon, "horizon", 1)
-    about, layer, first = _build(kind, states, options, seed)
+    about, layer, first, rule = known.build(states, options, seed)
     path = layer.energy(last, correlation=correlation)
     curve = np.round(np.geomspace(1, last, min(last, _CURVE))).astype(np.int64)
     steps = np.unique(np.concatenate([curve, _decades(last)]))
-    try:
-        stationary = layer.stationary_energy(correlation=correlation)
-    except ValueError:  # nothing settles
-        stationary = None
+    stationary, no_limit = _limit(layer, correlation)
     return Report(
         about=f"{about}, seed {seed}",
         recurrence=layer,
@@ -179,61 +158,29 @@ def report(
         left=float(layer.forward_energy(last, layer.B)[-1]),
         gradient_left=float(layer.gradient_energy(last)[-1]),
         stationary=stationary,
+        no_limit=no_limit,
+        rule=rule,
         filled=None if stationary is None else _filled_at(layer, path, stationary, correlation),
-        hinted=None if stationary is None or correlation else layer.stationary_energy(correlation=_HINT_CORRELATION),
+        hinted=None if stationary is None or correlation else _limit(layer, _HINT_CORRELATION)[0],
         sampled=None if samples is None else layer.sample(last, samples=samples, seed=seed, correlation=correlation),
     )
 
 
-def _build(
-    kind: Kind, states: int, options: dict[str, Any], seed: int
-) -> tuple[str, LinearRecurrence, LinearRecurrence | None]:
-    """Words for the recurrence, the recurrence, and the same with the first-step rule where there is one."""
-    from signalprop import recurrences
+def _limit(layer: LinearRecurrence, correlation: float) -> tuple[float | None, str]:
+    """The stationary energy, or why there is none."""
+    try:
+        return layer.stationary_energy(correlation=correlation), ""
+    except (ValueError, OverflowError) as error:
+        if layer.A.radius(only_side_of_one=True).below_one is False:
+            return None, f"The spectral radius is {_radius(layer)}, not below one: the energy has no limit."
+        return None, f"{str(error)[0].upper()}{str(error)[1:]}"
 
-    inputs = options.get("--inputs", states)
-    phase = options.get("--max-phase", 2.0 * math.pi)
-    angles = f"angles up to {'2 pi' if phase == 2.0 * math.pi else f'{phase:.6g}'}"
-    if kind is Kind.ROTRNN:
-        heads, gamma = options.get("--heads", 1), options.get("--gamma")
-        many = "1 head" if heads == 1 else f"{heads} heads"
-        moduli = "gamma drawn in 0.9 .. 0.999" if gamma is None else f"gamma {gamma:.10g}"
-        about = f"RotRNN: {states} states in {many}, {inputs} inputs, {moduli}, {angles}"
-        rotating = [
-            recurrences.rotrnn(
-                states, inputs, heads=heads, gamma=gamma, max_phase=phase, seed=seed, first_step=first_step
-            )
-            for first_step in (False, True)
-        ]
-        return about, rotating[0], rotating[1]
-    if kind is Kind.LRU:
-        r_min, r_max = options.get("--r-min", 0.9), options.get("--r-max", 0.999)
-        about = f"diagonal LRU: {states} units, {inputs} inputs, moduli {r_min:.10g} .. {r_max:.10g}, {angles}"
-        diagonal = [
-            recurrences.lru(states, inputs, r_min=r_min, r_max=r_max, max_phase=phase, seed=seed, first_step=first_step)
-            for first_step in (False, True)
-        ]
-        return about, diagonal[0], diagonal[1]
-    dt = options.get("--dt")
-    step = "time steps drawn in 0.001 .. 0.1" if dt is None else f"time step {dt:.10g}"
-    if kind is Kind.S4:
-        return f"S4: HiPPO-LegS of size {states}, bilinear, {step}", recurrences.s4(states, dt=dt, seed=seed), None
-    if kind is Kind.S4D_LIN:
-        count = options.get("--inputs", 1)
-        many = "1 channel" if count == 1 else f"{count} channels"
-        layer = recurrences.s4d_lin(states, channels=count, dt=dt, seed=seed)
-        return f"S4D-Lin: {many} of {states} states kept as {states // 2} complex ones, {step}", layer, None
-    if kind is Kind.S5:
-        layer = recurrences.s5(states, inputs, dt=dt, seed=seed)
-        return f"S5: {states} states kept as {states // 2} complex ones, {inputs} inputs, {step}", layer, None
-    if kind is Kind.GAUSSIAN:
-        field, scale = options.get("--field", Field.REAL), options.get("--scale", 1.0)
-        layer = recurrences.gaussian(states, field, scale=scale, seed=seed)
-        return f"one {field} Gaussian W of width {states}, scale g = {scale:.10g}", layer, None
-    gamma = options.get("--gamma", 1.0)
-    turned = recurrences.orthogonal(states, gamma=gamma, seed=seed)
-    times = "" if gamma == 1.0 else f"gamma = {gamma:.10g} times "
-    return f"{times}one Haar orthogonal W of width {states}", turned, None
+
+def _radius(layer: LinearRecurrence) -> str:
+    try:
+        return f"{layer.A.spectral_radius():.6g}"
+    except ValueError:  # not known to six digits
+        return str(layer.A.radius())
 
 
 def _decades(last: int) -> NDArray[np.int64]:
@@ -273,13 +220,15 @@ def _as_dict(kind: Kind, horizon: int, seed: int, found: Report) -> dict[str, An
     def listed(values: NDArray[np.float64] | None) -> list[float] | None:
         return None if values is None else values.tolist()
 
+    radius = found.recurrence.A.radius()
     content = {
         "kind": kind.value,
         "about": found.about,
         "horizon": horizon,
         "seed": seed,
         "correlation": found.correlation,
-        "spectral_radius": found.recurrence.A.spectral_radius(),
+        "spectral_radius": radius.value if radius.known else None,
+        "spectral_radius_interval": [math.exp(radius.log_low), math.exp(radius.log_high)],
         "steps": found.steps.tolist(),
         "energy": listed(found.energy),
         "energy_with_first_step_rule": listed(found.from_first_step),
@@ -343,8 +292,7 @@ def _meaning(found: Report) -> list[str]:
     last = int(found.steps[-1])
     said = []
     if found.stationary is None:
-        radius = found.recurrence.A.spectral_radius()
-        said.append(f"The spectral radius is {radius:.6g}, not below one: the energy has no limit.")
+        said.append(found.no_limit)
     else:
         share = _percent(float(found.energy[-1]) / found.stationary)
         if found.filled is not None and found.filled <= last:
@@ -353,11 +301,12 @@ def _meaning(found: Report) -> list[str]:
             later = "" if found.filled is None else f", and 95 % from step {found.filled} on"
             said.append(f"Started from zero the state has {share} of its stationary energy at step {last}{later}.")
     if found.from_first_step is not None:
-        rule = "x_1 = B u_1/sqrt(tr B B^T)" if "RotRNN" in found.about else "no sqrt(1 - |lambda|^2) on u_1"
         if found.correlation == 0.0:
-            said.append(f"The first-step rule ({rule}) starts at the stationary energy and stays there.")
+            said.append(f"The first-step rule ({found.rule}) starts at the stationary energy and stays there.")
         else:
-            said.append(f"The first-step rule ({rule}) starts at the stationary energy of white inputs, not of these.")
+            said.append(
+                f"The first-step rule ({found.rule}) starts at the stationary energy of white inputs, not of these."
+            )
     said.append(f"Of the energy one input brings in, {_percent(found.left)} is left {last} steps later.")
     said.append(f"Of the energy of a gradient, {_percent(found.gradient_left)} is left {last} steps back.")
     if found.stationary is not None and found.hinted is not None:

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from signalprop import lru_energy, recurrences
+from signalprop._recurrence_kinds import Kind, entry, kinds_in_words, owners
 from signalprop.cli import app
 from tests.gaussian import z_bound
 
@@ -146,3 +147,41 @@ def test_rotrnn_and_lru_load_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_orthogonal_matrix_has_no_limit_whatever_its_eigenvalues_round_to():
+    for seed in range(20):
+        answer = run_json("orthogonal", "-n", "4", "-T", "5", "--seed", str(seed))
+        assert answer["stationary_energy"] is None
+        assert answer["spectral_radius"] == 1.0
+        assert answer["spectral_radius_interval"] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("n", [128, 256])
+def test_the_radius_of_s4_is_that_of_its_diagonal(n):
+    answer = run_json("s4", "-n", str(n), "--dt", "0.1", "-T", "10")
+    assert answer["spectral_radius"] == pytest.approx(0.95 / 1.05, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("width", "horizon"), [("-n", "-T"), ("--width", "--horizon"), ("--states", "--depth"), ("-n", "-k")]
+)
+def test_width_and_horizon_have_the_spellings_of_the_other_commands(width, horizon):
+    assert run_json("s4", width, "6", horizon, "7", "--dt", "0.1") == run_json(
+        "s4", "-n", "6", "-T", "7", "--dt", "0.1"
+    )
+
+
+def test_defaults_are_those_of_the_library():
+    answer = run_json("lru", "-n", "6", "-T", "9")
+    np.testing.assert_allclose(answer["energy"], recurrences.lru(6, 6).energy(9)[answer["steps"]])
+
+
+def test_every_kind_has_an_entry_with_its_own_words():
+    entries = [entry(kind) for kind in Kind]
+    assert len({one.build for one in entries}) == len(entries)
+    assert set(LAYERS) == {kind.value for kind in Kind}
+    for kind in Kind:
+        assert f"{kind.value}: " in kinds_in_words()
+        for option in entry(kind).options:
+            assert kind.value in owners(option)

@@ -1,0 +1,162 @@
+"""The recurrences that ``signalprop recurrence`` knows: one entry each, with its options and how it is made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+
+from signalprop.fields import Field
+
+if TYPE_CHECKING:
+    from signalprop.recurrences import LinearRecurrence
+
+
+class Kind(StrEnum):
+    """Recurrences, as on the command line."""
+
+    ROTRNN = "rotrnn"
+    LRU = "lru"
+    S4 = "s4"
+    S4D_LIN = "s4d-lin"
+    S5 = "s5"
+    GAUSSIAN = "gaussian"
+    ORTHOGONAL = "orthogonal"
+
+
+class Built(NamedTuple):
+    """A recurrence, in words and ready to run."""
+
+    about: str
+    layer: LinearRecurrence
+    first_step: LinearRecurrence | None = None
+    """The same by the first-step rule, where there is one."""
+    rule: str = ""
+    """That rule in words."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the command needs to know of one kind."""
+
+    help: str
+    options: frozenset[str]
+    build: Callable[[int, Mapping[str, Any], int], Built]
+
+
+def entry(kind: Kind) -> Entry:
+    """The entry of a kind."""
+    match kind:
+        case Kind.ROTRNN:
+            return Entry("rotations", frozenset({"--inputs", "--heads", "--gamma", "--max-phase"}), _rotrnn)
+        case Kind.LRU:
+            options = frozenset({"--inputs", "--r-min", "--r-max", "--max-phase"})
+            return Entry("the diagonal layer of Orvieto et al.", options, _lru)
+        case Kind.S4:
+            return Entry("state space, HiPPO-LegS", frozenset({"--dt"}), _s4)
+        case Kind.S4D_LIN:
+            return Entry("state space, diagonal", frozenset({"--inputs", "--dt"}), _s4d_lin)
+        case Kind.S5:
+            return Entry("state space, many inputs", frozenset({"--inputs", "--dt"}), _s5)
+        case Kind.GAUSSIAN:
+            return Entry("one dense Gaussian W", frozenset({"--field", "--scale"}), _gaussian)
+        case Kind.ORTHOGONAL:
+            return Entry("one Haar orthogonal W", frozenset({"--gamma"}), _orthogonal)
+        case _:
+            assert_never(kind)
+
+
+def kinds_in_words() -> str:
+    """All kinds with their help, for the help of the command."""
+    return ".  ".join(f"{kind.value}: {entry(kind).help.rstrip('.')}" for kind in Kind) + "."
+
+
+def owners(option: str) -> list[str]:
+    """The kinds that have an option."""
+    return [kind.value for kind in Kind if option in entry(kind).options]
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+
+
+def _angles(phase: float) -> str:
+    from signalprop.recurrences import laws
+
+    return f"angles up to {'2 pi' if phase == laws.MAX_PHASE else f'{phase:.6g}'}"
+
+
+def _dt(options: Mapping[str, Any]) -> str:
+    from signalprop.recurrences import laws
+
+    low, high = laws.TIME_STEPS
+    return f"time step {options['--dt']:.10g}" if "--dt" in options else f"time steps drawn in {low:g} .. {high:g}"
+
+
+def _rotrnn(states: int, options: Mapping[str, Any], seed: int) -> Built:
+    from signalprop.recurrences import laws, rotrnn
+
+    inputs, heads, gamma = options.get("--inputs", states), options.get("--heads", 1), options.get("--gamma")
+    phase = options.get("--max-phase", laws.MAX_PHASE)
+    plain, first = (
+        rotrnn(states, inputs, heads=heads, gamma=gamma, max_phase=phase, seed=seed, first_step=rule)
+        for rule in (False, True)
+    )
+    drawn = f"gamma drawn in {laws.GAMMAS[0]:g} .. {laws.GAMMAS[1]:g}"
+    moduli = drawn if gamma is None else f"gamma {gamma:.10g}"
+    about = f"RotRNN: {states} states in {_count(heads, 'head')}, {inputs} inputs, {moduli}, {_angles(phase)}"
+    return Built(about, plain, first, "x_1 = B u_1/sqrt(tr B B^T)")
+
+
+def _lru(states: int, options: Mapping[str, Any], seed: int) -> Built:
+    from signalprop.recurrences import laws, lru
+
+    inputs, phase = options.get("--inputs", states), options.get("--max-phase", laws.MAX_PHASE)
+    r_min, r_max = options.get("--r-min", laws.MODULI[0]), options.get("--r-max", laws.MODULI[1])
+    plain, first = (
+        lru(states, inputs, r_min=r_min, r_max=r_max, max_phase=phase, seed=seed, first_step=rule)
+        for rule in (False, True)
+    )
+    about = f"diagonal LRU: {states} units, {inputs} inputs, moduli {r_min:.10g} .. {r_max:.10g}, {_angles(phase)}"
+    return Built(about, plain, first, "no sqrt(1 - |lambda|^2) on u_1")
+
+
+def _s4(states: int, options: Mapping[str, Any], seed: int) -> Built:
+    from signalprop.recurrences import s4
+
+    layer = s4(states, dt=options.get("--dt"), seed=seed)
+    return Built(f"S4: HiPPO-LegS of size {states}, bilinear, {_dt(options)}", layer)
+
+
+def _s4d_lin(states: int, options: Mapping[str, Any], seed: int) -> Built:
+    from signalprop.recurrences import s4d_lin
+
+    channels = options.get("--inputs", 1)
+    layer = s4d_lin(states, channels=channels, dt=options.get("--dt"), seed=seed)
+    kept = f"{states} states kept as {states // 2} complex ones"
+    return Built(f"S4D-Lin: {_count(channels, 'channel')} of {kept}, {_dt(options)}", layer)
+
+
+def _s5(states: int, options: Mapping[str, Any], seed: int) -> Built:
+    from signalprop.recurrences import s5
+
+    inputs = options.get("--inputs", states)
+    layer = s5(states, inputs, dt=options.get("--dt"), seed=seed)
+    return Built(f"S5: {states} states kept as {states // 2} complex ones, {inputs} inputs, {_dt(options)}", layer)
+
+
+def _gaussian(states: int, options: Mapping[str, Any], seed: int) -> Built:
+    from signalprop.recurrences import gaussian
+
+    field, scale = options.get("--field", Field.REAL), options.get("--scale", 1.0)
+    layer = gaussian(states, field, scale=scale, seed=seed)
+    return Built(f"one {field} Gaussian W of width {states}, scale g = {scale:.10g}", layer)
+
+
+def _orthogonal(states: int, options: Mapping[str, Any], seed: int) -> Built:
+    from signalprop.recurrences import orthogonal
+
+    gamma = options.get("--gamma", 1.0)
+    times = "" if gamma == 1.0 else f"gamma = {gamma:.10g} times "
+    return Built(f"{times}one Haar orthogonal W of width {states}", orthogonal(states, gamma=gamma, seed=seed))
