@@ -111,8 +111,8 @@ def test_sample_as_text_says_what_the_mean_is_worth():
 
 
 def test_tempered_sample_prints_its_interval():
-    arguments = ["sample", "-n", "40", "-k", "19", "--field", "real", "--method", "tempered", "--samples", "512"]
-    want = sample(40, 19, "real", samples=512, method="tempered").rnn()
+    arguments = ["sample", "-n", "12", "-k", "6", "--field", "real", "--method", "tempered", "--samples", "128"]
+    want = sample(12, 6, "real", samples=128, method="tempered").rnn()
     text = runner.invoke(app, arguments).stdout
     assert "16 repetitions of a recurrent linear network" in text
     low, high = want.log_interval
