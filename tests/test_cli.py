@@ -492,6 +492,7 @@ def test_one_criterion_leads_with_its_answer(criterion):
 def test_a_moment_is_the_polynomial_of_the_loop_equations():
     answer = run_json("moment", "GGG*G*", "GG*", "--field", "real", "-n", "10")
     assert tuple(answer["coefficients"]) == trace_moment(["GGG*G*", "GG*"], "real")
+    assert answer["polynomial"] == "8 n + 6 n^3 + n^5"
     assert int(answer["value"]) == sum(c * 10**p for p, c in enumerate(answer["coefficients"]))
     # By hand: E tr(GG*) = n^2, and E tr(GGG*G*) = n^3 + n for complex weights.
     assert "polynomial      n^2\n" in runner.invoke(app, ["moment", "GG*", "--field", "complex"]).stdout

@@ -177,7 +177,7 @@ def test_trainings_are_told_only_where_they_were_made():
     for n, horizon, field in [
         (1, 1, "real"),  # not trained there
         (512, 60, "real"),  # within reach of a scale
-        (128, 80, "real"),  # less than 9 sqrt(n)
+        (64, 68, "real"),  # less than 9 sqrt(n)
         (128, 2000, "real"),  # more than 90 sqrt(n)
         (128, 500, "complex"),  # other weights
     ]:
