@@ -64,8 +64,9 @@ class Recurrence(nn.Module):
     Parameters are real tensors. The states are computed in float32 or float64, whatever the type of the inputs, also under
     ``torch.autocast``; the two products with B and C follow autocast. Outputs have the type of the inputs.
 
-    The parameters named in `dynamics` stay in float32 at least, also after ``.to(torch.bfloat16)`` or ``.half()``: in 16 bits
-    a modulus of 0.999 would be rounded to 0.996 or 1, and the small steps of a training would be rounded away.
+    The parameters named in `dynamics` stay in float32 at least, also after ``.to(torch.bfloat16)`` or ``.half()``: in
+    bfloat16 phases would be off by up to 0.4 % and decay rates by 1 or 2 %, which adds up over the memory of a state, and most
+    steps of a training would be rounded away.
 
     Parameters
     ----------

@@ -40,7 +40,8 @@ class RotRNN(PlaneRecurrence):
     max_phase
         Largest angle at the start, 0 < max_phase <= 2 pi.
     first_step_rule
-        Whether the first state of a sequence is B u_1/sqrt(tr(B B^T)), without the factor sqrt(1 - gamma^2).
+        Whether the first state of a sequence is B u_1/sqrt(tr(B B^T)), without the factor sqrt(1 - gamma^2). This rule is ours;
+        the authors' code starts at x_1 = xi B u_1.
     feedthrough, check_finite, device, dtype
         As in `Recurrence`.
 
@@ -52,7 +53,7 @@ class RotRNN(PlaneRecurrence):
     Notes
     -----
     For white inputs of unit variance each head has E||x_t||^2 = 1 - gamma^{2t}, and 1 at every t with the first-step rule (P);
-    H heads have the sum. Inputs that are correlated in time break this, the more the smaller the angles. The
+    H heads have the sum. Inputs with a mean, or correlated in time, break this, the more the smaller the angles. The
     state is kept in the coordinates P^T x, in which A is made of planes; for odd N each head carries one zero in addition.
     1 - gamma^2 is computed as -expm1(-2 exp(g)), without cancellation. arXiv:2407.07239.
 

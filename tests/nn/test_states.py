@@ -1,9 +1,13 @@
 """States that are carried: the weights they hold, truncated back-propagation, and what they refuse."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 from layers import MAKERS, draw, make
 
+from signalprop import nn
 from signalprop.nn import State
 
 
@@ -72,3 +76,15 @@ def test_states_of_something_else():
             layer.advance(inputs, make(kind).initial_state(2))
     with pytest.raises(ValueError, match="batch must be at least 0, got -1"):
         layer.initial_state(-1)
+
+
+def test_the_example_of_the_guide_learns_across_chunks():
+    guide = (Path(__file__).parents[2] / "docs" / "layers.md").read_text()
+    (cell,) = (each for each in re.findall(r"```\{code-cell\}\n(.*?)```", guide, flags=re.S) if "detach()" in each)
+    names = {"torch": torch, "nn": nn}
+    exec(compile(cell, "layers.md", "exec"), names)
+    losses = names["losses"]
+    assert len(losses) == 80
+    # What came in five steps before is unknown to a layer whose state is thrown away between chunks: 5/50 of the variance.
+    assert losses[0] > 1.0
+    assert losses[-1] < 0.05
