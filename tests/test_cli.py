@@ -357,6 +357,29 @@ def test_run_and_train_fit_the_terminal(tmp_path, monkeypatch):
     assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["energy", "-n", "250", "-k", "120", "--model", "driven", "--field", "real"],
+        ["energy", "-n", "250", "-k", "120", "--field", "complex"],
+        ["scale", "-n", "64", "-T", "20"],
+        ["scale", "-n", "64", "-T", "20", "--field", "complex"],
+        ["scale", "-n", "64", "-T", "20", "--criterion", "edge"],
+        ["sample", "-n", "30", "-k", "5", "--model", "driven", "--samples", "100", "--method", "dense"],
+        ["moment", "GG*"],
+        ["regime", "-n", "100", "-k", "30"],
+    ],
+    ids=" ".join,
+)
+def test_commands_that_an_answer_names_run_as_pasted(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    named = re.findall(r"(signalprop [a-z]+ .*?)[.:]?$", runner.invoke(app, arguments).stdout, re.MULTILINE)
+    assert named
+    for line in named:
+        result = runner.invoke(app, shlex.split(line)[1:])
+        assert result.exit_code == 0, (line, result.output)
+
+
 def commands():
     """Each command with its parser."""
     return sorted(typer.main.get_command(app).commands.items())
