@@ -61,7 +61,7 @@ def regime(
         rows.append(("second term", "dominates: rare draws carry the mean" if found.past_second_threshold else "small"))
     rows += [
         ("how sure", f"the law: {_STATUS[law.status]}"),
-        ("to cite", f"signalprop cite regimes --field {field.value}"),
+        ("to cite", f"signalprop cite regime --field {field.value}"),
     ]
     print_rows(rows)
 
