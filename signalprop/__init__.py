@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from signalprop import nn as nn
     from signalprop import training as training
+    from signalprop._cost import allow
     from signalprop.citations import cite
     from signalprop.energy import lru_energy, rnn_energy
     from signalprop.fields import Field
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "allow": "signalprop._cost",
     "cite": "signalprop.citations",
     "rnn_energy": "signalprop.energy",
     "lru_energy": "signalprop.energy",
@@ -76,6 +78,7 @@ __all__ = [
     "Field",
     "Sample",
     "advise",
+    "allow",
     "citations",
     "cite",
     "depth_budget",

@@ -84,12 +84,12 @@ def trace_denominator(k: int, field: str = "real") -> int:
     >>> trace_denominator(3, "quaternion")
     8
     """
-    depth = whole_number(k, "k", 0)
+    depth = whole_number(k, "k", 0, 10**6)
     return by_field(as_field(field), real=1, complex=1, quaternion=1 << depth)
 
 
 def zonal_coefficients(k: int) -> Iterator[tuple[int, int, int, Fraction]]:
-    """Yield (a, b, c, d(a,b,c)) over the partitions (a, b, 1^c) of k+1 with b >= 1; every d is positive.
+    """Iterate over (a, b, c, d(a,b,c)) for the partitions (a, b, 1^c) of k+1 with b >= 1; every d is positive.
 
     d = P / [(2D+3)(2D-1)(2a+c)(2a+c+1)(2b+c-1)(2b+c)] + [a=b] 2/(2a+c) with D = a-b and
     P = 16a^2 b + 16a^2 c + 16ab^2 - 16ab + 4ac^2 + 4ac + 16b^2 c + 8b^2 + 4bc^2 - 12bc - 12b - 2c^2 - 6c.
@@ -100,9 +100,13 @@ def zonal_coefficients(k: int) -> Iterator[tuple[int, int, int, Fraction]]:
     >>> list(zonal_coefficients(1))
     [(1, 1, 0, Fraction(2, 3))]
     """
-    for c in range(k):
-        for b in range(1, (k + 1 - c) // 2 + 1):
-            a = k + 1 - b - c
+    return _zonal_coefficients(whole_number(k, "k", 0))
+
+
+def _zonal_coefficients(depth: int) -> Iterator[tuple[int, int, int, Fraction]]:
+    for c in range(depth):
+        for b in range(1, (depth + 1 - c) // 2 + 1):
+            a = depth + 1 - b - c
             numerator = (
                 16 * a * a * b + 16 * a * a * c + 16 * a * b * b - 16 * a * b + 4 * a * c * c + 4 * a * c
                 + 16 * b * b * c + 8 * b * b + 4 * b * c * c - 12 * b * c - 12 * b - 2 * c * c - 6 * c

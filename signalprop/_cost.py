@@ -1,0 +1,107 @@
+"""What a call would cost, estimated before it starts; past a bound it is refused in a sentence.
+
+Estimates are within a factor of about three of a current core. The bounds are `DEFAULT_SECONDS` of work and the memory of the
+machine; `allow` lifts them for the calls inside it, and commands that can run for long have ``--max-hours``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from signalprop._checks import positive_float
+
+DEFAULT_SECONDS = 600.0
+_PHYSICAL_SHARE = 0.8
+_UNKNOWN_MEMORY = 8.0 * 2**30
+
+_seconds: ContextVar[float | None] = ContextVar("seconds", default=None)
+_memory: ContextVar[float | None] = ContextVar("memory", default=None)
+
+
+@contextmanager
+def allow(*, hours: float | None = None, gigabytes: float | None = None) -> Iterator[None]:
+    """Let the calls inside take up to `hours` of work and `gigabytes` (2^30 bytes) of memory before they are refused.
+
+    Without it a call that is estimated to take more than ten minutes, or more than 80 % of the machine's memory, is refused
+    before it starts.
+
+    Raises
+    ------
+    ValueError
+        A bound that is not a positive number.
+
+    Examples
+    --------
+    >>> import signalprop
+    >>> with signalprop.allow(hours=2):
+    ...     signalprop.exact.rnn_energy(10, 2, "real")
+    Fraction(51, 50)
+    """
+    set_seconds = _seconds.set(_seconds.get() if hours is None else 3600.0 * positive_float(hours, "hours"))
+    set_memory = _memory.set(_memory.get() if gigabytes is None else 2.0**30 * positive_float(gigabytes, "gigabytes"))
+    try:
+        yield
+    finally:
+        _seconds.reset(set_seconds)
+        _memory.reset(set_memory)
+
+
+def refuse_beyond_bounds(
+    what: str, *, seconds: float = 0.0, memory: float = 0.0, instead: str = "", default_seconds: float = DEFAULT_SECONDS
+) -> None:
+    """Raise ValueError if `what` would take longer than is allowed, or more bytes.
+
+    `instead` is the sentence that names the cheaper method. `default_seconds` is the bound that holds outside `allow`.
+    """
+    allowed = _seconds.get() or default_seconds
+    if not seconds <= allowed:
+        raise ValueError(
+            f"{what} would take about {in_words(seconds)}, and {in_words(allowed)} are allowed. "
+            f"{instead}{' ' if instead else ''}To let it run all the same: with signalprop.allow(hours={_hours(seconds)})."
+        )
+    room = _memory.get() or physical_memory() * _PHYSICAL_SHARE
+    if not memory <= room:
+        raise ValueError(
+            f"{what} would take about {_gigabytes(memory)} of memory, and {_gigabytes(room)} are allowed. "
+            f"{instead}{' ' if instead else ''}To try all the same: with signalprop.allow(gigabytes={math.ceil(memory / 2**30)})."
+        )
+
+
+def physical_memory() -> float:
+    """Bytes of memory that this machine has; 8 GiB where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return _UNKNOWN_MEMORY
+
+
+def in_words(seconds: float) -> str:
+    """A duration as one says it: '40 seconds', '12 minutes', '36 hours', '3 years'.
+
+    Examples
+    --------
+    >>> in_words(600), in_words(4e5), in_words(1e12)
+    ('10 minutes', '4.6 days', '31700 years')
+    """
+    for unit, size, largest in (("second", 1.0, 90.0), ("minute", 60.0, 5400.0), ("hour", 3600.0, 3 * 86400.0),
+                                ("day", 86400.0, 2 * 365.25 * 86400.0)):  # fmt: skip
+        if seconds < largest:
+            count = f"{seconds / size:.2g}" if seconds / size < 9.95 else f"{seconds / size:.0f}"
+            return f"{count} {unit}{'' if count == '1' else 's'}"
+    years = seconds / (365.25 * 86400.0)
+    return f"{float(f'{years:.3g}'):.0f} years" if years < 1e6 else "millions of years"
+
+
+def _hours(seconds: float) -> str:
+    """Hours that are enough, for the line to paste."""
+    hours = 2.0 * seconds / 3600.0
+    return f"{math.ceil(hours)}" if hours < 1e6 else "1e9"
+
+
+def _gigabytes(size: float) -> str:
+    count = size / 2**30
+    return f"{count:.2g} GiB" if count < 9.95 else f"{count:.0f} GiB" if count < 1e6 else f"{count:.3g} GiB"

@@ -1,0 +1,67 @@
+import pytest
+
+import signalprop
+from signalprop import exact, moments, wick
+from signalprop._cost import in_words, refuse_beyond_bounds
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: exact.lru_energy(10**6, 10**5, "complex", scale=2), r"[\d.]+ (hours|days), .*energy.lru_energy .*allow\(hours="),
+        (lambda: exact.lru_energy(10**6, 2000, "real"), r"about [\d.]+ (minutes|hours), and 10 minutes are allowed"),
+        (lambda: exact.rnn_energy(10**3000, 10**5, "complex"), "and 10 minutes are allowed"),
+        (lambda: exact.rnn_energy(10**3000, 2000, "real"), "and 10 minutes are allowed"),
+        (lambda: wick.second_moments(12, "real"), r"about \d+ minutes"),
+        (lambda: wick.second_moments(10**8, "real"), "k must be at most 500, got 100000000"),
+        (lambda: wick.trace_moment([("G^9000", "G*^9000")], "real"), "at most 2000 letters in all, got 18000"),
+    ],
+)  # fmt: skip
+def test_work_without_end_is_refused_before_it_starts(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_what_is_affordable_is_not_refused():
+    assert exact.lru_energy(10**18, 200, "real") > 201
+    assert exact.rnn_energy(10**300, 100, "real") > 1
+    assert len(wick.second_moments(4, "real")) == 2
+
+
+def test_allow_lifts_the_bounds_inside_and_nowhere_else():
+    def work():
+        refuse_beyond_bounds("This", seconds=4000.0)
+
+    with pytest.raises(ValueError, match="This would take about 67 minutes, and 10 minutes are allowed"):
+        work()
+    with signalprop.allow(hours=2):
+        work()
+        with signalprop.allow(gigabytes=1), pytest.raises(ValueError, match="2 GiB of memory, and 1 GiB are allowed"):
+            refuse_beyond_bounds("That", seconds=4000.0, memory=2 * 2**30)
+        work()
+    with pytest.raises(ValueError, match=r"allow\(hours=3\)"):
+        work()
+    for bad in (0, -1, float("nan"), "2", True):
+        with pytest.raises(ValueError, match="hours must be a positive"), signalprop.allow(hours=bad):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(1, "1 second"), (0.5, "0.5 seconds"), (100, "1.7 minutes"), (130_000, "36 hours"), (1e15, "millions of years")],
+)
+def test_durations_in_words(seconds, words):
+    assert in_words(seconds) == words
+
+
+@pytest.mark.parametrize("bad", [-1, True, float("nan"), "3", 2.5, None])
+def test_zonal_coefficients_check_their_argument_at_once(bad):
+    with pytest.raises(ValueError, match="k must be"):
+        moments.zonal_coefficients(bad)
+
+
+def test_zonal_coefficients_of_every_integer_type():
+    import numpy as np
+
+    for kind in (np.uint8, np.int8, np.int64, float):
+        assert list(moments.zonal_coefficients(kind(40))) == list(moments.zonal_coefficients(40))
