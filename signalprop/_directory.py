@@ -192,10 +192,11 @@ class Directory:
             if error.errno == errno.ENXIO:
                 raise DamagedError(path, "is a socket, not a file") from None
             raise
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            raise DamagedError(path, "is not a regular file")
         with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise DamagedError(path, "is not a regular file")
             if status.st_size > largest:
                 raise DamagedError(path, f"has {status.st_size} bytes, more than the {largest} it can have")
             return file.read(largest + 1)

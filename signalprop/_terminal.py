@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from signalprop._standard_streams import is_of_output
 from signalprop._text import NARROWEST, columns, lines_of
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def sentences() -> Iterator[None]:
     except BrokenPipeError:  # for the entry point
         raise
     except (ValueError, OverflowError, OSError, MemoryError) as error:
+        if is_of_output(error):  # likewise
+            raise
         typer.echo(wrapped(f"signalprop: {in_options(str(error))}", "  "), err=True)
         raise typer.Exit(2) from None
 

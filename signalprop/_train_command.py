@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from signalprop._again import again
 from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
 from signalprop._terminal import bar, print_json, print_noted, print_text, show
 
@@ -86,39 +87,57 @@ def train(
 ) -> None:
     """Train a recurrence on a task.
 
-    Logs loss, accuracy and E||x_t||^2 of each layer to log.csv.
+    Logs loss, accuracy and E||x_t||^2 of each layer to log.csv. Ctrl-C keeps what was done.
     """
+    reached = ["before the first step"]
+
+    def note(step: int, total: int, _: float) -> None:
+        reached[0] = f"after step {step} of {total}"
+
+    try:
+        _train(context, note)
+    except KeyboardInterrupt:
+        command = again(context, "--resume")
+        typer.echo(f"\nstopped {reached[0]}; what was done is kept. To go on: {command}", err=True)
+        raise typer.Exit(130) from None
+    except FloatingPointError as error:
+        typer.echo(f"signalprop: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _train(context: typer.Context, note: Callable[[int, int, float], None]) -> None:
+    """What the command does, from its options to what is printed; `note` is called after each step."""
     try:
         from signalprop.training import Settings
         from signalprop.training import train as run
     except ImportError as error:
         raise ValueError(str(error)) from None
-    content: dict[str, Any] = {} if config is None else Settings.read(config)
-    if task is not None and content.get("task", task) != task:
-        content.pop("options")  # of another task
     asked = context.params
+    content: dict[str, Any] = {} if asked["config"] is None else Settings.read(asked["config"])
+    if asked["task"] is not None and content.get("task", asked["task"]) != asked["task"]:
+        content.pop("options")  # of another task
     content |= {each.name: asked[each.name] for each in fields(Settings) if asked.get(each.name) is not None}
-    if steps is not None and epochs is not None:
-        raise ValueError(f"--steps and --epochs exclude each other, got {steps} and {epochs}; give one of them.")
-    if steps is not None:
+    if asked["steps"] is not None and asked["epochs"] is not None:
+        raise ValueError(
+            f"--steps and --epochs exclude each other, got {asked['steps']} and {asked['epochs']}; give one of them."
+        )
+    if asked["steps"] is not None:
         content["epochs"] = None
     name = content.get("task", Settings.task)
-    content["options"] = content.get("options", {}) | dict(_pair(text, name) for text in option or ())
+    content["options"] = content.get("options", {}) | dict(_pair(text, name) for text in asked["option"] or ())
     settings = Settings(**content)
-    if directory == "":
+    if asked["directory"] == "":
         raise ValueError("--directory is empty; name a folder, or leave it out for runs/TASK-LAYER-SEED.")
-    place = directory or f"runs/{settings.task}-{settings.layer}-{settings.seed}"
+    place = asked["directory"] or f"runs/{settings.task}-{settings.layer}-{settings.seed}"
     title = f"training {settings.layer} on {settings.task}"
-    try:
-        with bar(title) as report:
-            done = run(
-                settings, directory=place, resume=resume, device=device,
-                progress=lambda step, total, loss: report(step / total, f"{title}, loss {_number(loss)}"),
-            )  # fmt: skip
-    except FloatingPointError as error:
-        typer.echo(f"signalprop: {error}", err=True)
-        raise typer.Exit(1) from None
-    if as_json:
+    with bar(title) as report:
+
+        def progress(step: int, total: int, loss: float) -> None:
+            note(step, total, loss)
+            report(step / total, f"{title}, loss {_number(loss)}")
+
+        done = run(settings, directory=place, resume=asked["resume"], device=asked["device"], progress=progress)
+    if asked["as_json"]:
         print_json(_facts(done, place))
     else:
         _print(done, place)

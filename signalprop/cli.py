@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +13,7 @@ from typer.core import TyperGroup
 
 from signalprop import __version__
 from signalprop import _completion as completion
+from signalprop._again import again
 from signalprop._cite_command import CONTEXT as CITE_CONTEXT
 from signalprop._cite_command import cite
 from signalprop._moment_command import moment
@@ -23,6 +22,7 @@ from signalprop._recurrence_command import recurrence
 from signalprop._regime_command import regime
 from signalprop._sample_command import sample
 from signalprop._scale_command import scale
+from signalprop._standard_streams import open_closed, written
 from signalprop._status import mean_status
 from signalprop._terminal import (
     bar,
@@ -61,7 +61,10 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Read the options of the command and run it."""
-        with _wrapped_usage():
+        with (
+            written(),
+            _wrapped_usage(),
+        ):  # inside of Typer, which has an exit code of its own for a reader that has gone
             return super().invoke(ctx)
 
 
@@ -166,6 +169,7 @@ app.command()(moment)
 
 @app.command()
 def run(
+    context: typer.Context,
     plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="What to draw: fields, n, k or c, samples, ..")],
     directory: Annotated[str, typer.Option("--directory", help="Where draws and table are kept.")],
     executor: Annotated[
@@ -186,8 +190,7 @@ def run(
         try:
             frame = draw(wanted, directory, executor, workers=workers)
         except KeyboardInterrupt:
-            command = f"signalprop run {shlex.quote(plan)} --directory {shlex.quote(directory)}"
-            typer.echo(f"\nstopped; what was drawn is safe in {directory}. To go on: {command}", err=True)
+            typer.echo(f"\nstopped; what was drawn is safe in {directory}. To go on: {again(context)}", err=True)
             raise typer.Exit(130) from None
     if as_json:
         rows = [{name: finite(value) for name, value in row.items()} for row in frame.to_dict("records")]
@@ -343,11 +346,9 @@ def info(as_json: Json = False) -> None:
 def main() -> None:
     """Entry point of the `signalprop` command."""
     os.environ["MPLBACKEND"] = "agg"  # figures go to files; a notebook's own backend is not for this process
-    try:
+    open_closed()
+    with written():
         app()
-    except BrokenPipeError:  # the reader (head, less) has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(141) from None
 
 
 def _infinite_width_log(model: Model, k: int, scale: float) -> float:

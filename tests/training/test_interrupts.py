@@ -1,0 +1,301 @@
+"""Ctrl-C, SIGKILL and full disks in the middle of a training; standard streams that are closed or full."""
+
+import errno
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from signalprop.training import Settings, train
+
+OPTIONS = {"train": 64, "validation": 16, "test": 16, "min_length": 3, "max_length": 16}
+SETTINGS = Settings(
+    options=OPTIONS, depth=1, d_model=4, d_state=4, heads=2, dropout=0.3, batch=4, steps=40, log_every=3, checkpoint_every=7,
+    held_out=16,
+)  # fmt: skip
+SETS = [word for name, value in OPTIONS.items() for word in ("--set", f"{name}={value}")]
+SMALL = [
+    "--layer",
+    "rotrnn",
+    "--depth",
+    "1",
+    "--width",
+    "4",
+    "--state",
+    "4",
+    "--heads",
+    "2",
+    "--dropout",
+    "0.3",
+    "--batch",
+    "4",
+]
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def start(*arguments, **options):
+    command = [sys.executable, "-m", "signalprop", "train", *SETS, *SMALL, *arguments]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen(command, env=ENVIRONMENT, text=True, **streams)
+
+
+def finish(*arguments):
+    process = start(*arguments)
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    return out
+
+
+def wait_for(path, process):
+    deadline = time.monotonic() + 120
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def press_at(where, count, monkeypatch):
+    """Press Ctrl-C inside the call number `count` of a function of the trainer."""
+    from signalprop.training import trainer
+
+    original, calls = getattr(trainer, where), []
+
+    def wrapped(*arguments, **options):
+        calls.append(None)
+        if len(calls) == count:
+            signal.raise_signal(signal.SIGINT)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(trainer, where, wrapped)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("whole")
+    train(SETTINGS, directory=directory)
+    return (directory / "log.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("where", "count", "kept"),
+    [("_batch", 1, 0), ("_batch", 12, 11), ("_gradients", 20, 19), ("_judge", 3, 1), ("random_states", 6, 5), ("_row", 4, 9),
+     ("evaluate", 2, 3), ("white_energy", 5, 12), ("evaluate", 16, 40)],
+)  # fmt: skip
+def test_ctrl_c_anywhere_keeps_every_finished_step(tmp_path, monkeypatch, whole, where, count, kept):
+    from signalprop.training.checkpoint import Checkpoint
+
+    written = []
+    original = Checkpoint.write
+    monkeypatch.setattr(Checkpoint, "write", lambda self, place: (written.append(self.step), original(self, place)))
+    with monkeypatch.context() as patch:
+        press_at(where, count, patch)
+        with pytest.raises(KeyboardInterrupt):
+            train(SETTINGS, directory=tmp_path)
+    assert written[-1] == kept
+    train(SETTINGS, directory=tmp_path, resume=True)
+    assert (tmp_path / "log.csv").read_bytes() == whole
+
+
+def test_ctrl_c_while_weights_change_waits_for_the_end_of_the_step(tmp_path, monkeypatch, whole):
+    import torch
+
+    original, calls = torch.optim.AdamW.step, []
+
+    def pressed(self, *arguments, **options):
+        calls.append(None)
+        if len(calls) == 10:
+            signal.raise_signal(signal.SIGINT)
+        return original(self, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.optim.AdamW, "step", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            train(SETTINGS, directory=tmp_path)
+    assert len(calls) == 10
+    train(SETTINGS, directory=tmp_path, resume=True)
+    assert (tmp_path / "log.csv").read_bytes() == whole
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_trained_in_a_thread_signals_are_left_alone(tmp_path, whole):
+    thread = threading.Thread(target=train, args=(SETTINGS,), kwargs={"directory": tmp_path})
+    thread.start()
+    thread.join()
+    assert (tmp_path / "log.csv").read_bytes() == whole
+
+
+def test_ctrl_c_on_the_command_line_names_the_command_that_goes_on(tmp_path):
+    place = tmp_path / "a run"
+    course = ["--steps", "100000", "--log-every", "50", "--checkpoint-every", "100000", "--bidirectional", "--json"]
+    process = start("--directory", str(place), *course)
+    wait_for(place / "checkpoint.pt", process)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    pressed = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - pressed < 20  # under two seconds on an idle machine
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    words = err.strip().splitlines()
+    assert len(words) == 1
+    said, _, command = words[0].partition(" To go on: ")
+    assert said.startswith("stopped after step ")
+    assert said.endswith(" of 100000; what was done is kept.")
+    again = shlex.split(command)
+    assert again[:2] == ["signalprop", "train"]
+    assert again[-1] == "--resume"
+    given = [*SETS, *SMALL, "--directory", str(place), *course]
+    assert sorted(again[2:-1]) == sorted(given)
+    # One further step, to see that nothing of it is refused: the settings are those of the first command.
+    process = subprocess.Popen(
+        [sys.executable, "-m", *again], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        before = (place / "checkpoint.pt").stat().st_mtime_ns
+        time.sleep(0.5)
+        deadline = time.monotonic() + 60
+        while (place / "lock").read_text().split()[1] != str(process.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1.5)
+        assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert (place / "checkpoint.pt").stat().st_mtime_ns > before
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_random_moments(tmp_path):
+    course = ["--steps", "300", "--log-every", "3", "--checkpoint-every", "10", "--json"]
+    began = time.monotonic()
+    finish("--directory", str(tmp_path / "whole"), *course)
+    duration = time.monotonic() - began
+    want = {name: (tmp_path / "whole" / name).read_bytes() for name in ("log.csv", "settings.json")}
+    rng, same, kept = random.Random(20), 0, []
+    for attempt in range(20):
+        place = tmp_path / str(attempt)
+        process = start("--directory", str(place), *course)
+        time.sleep(rng.uniform(0.2, 1.0) * duration)
+        process.kill()
+        process.communicate()
+        kept.append(len((place / "log.csv").read_text().splitlines()) if (place / "log.csv").exists() else 0)
+        finish("--directory", str(place), *course, "--resume")
+        same += all((place / name).read_bytes() == content for name, content in want.items())
+    print(f"{same} of 20 killed trainings ended with the same log; rows there when killed: {kept}")
+    assert same == 20
+    assert sum(2 < rows < 102 for rows in kept) >= 5
+
+
+def test_two_commands_in_one_directory(tmp_path):
+    process = start("--directory", str(tmp_path), "--steps", "100000", "--log-every", "100")
+    try:
+        wait_for(tmp_path / "checkpoint.pt", process)
+        for more in ([], ["--resume"]):
+            other = start("--directory", str(tmp_path), "--steps", "100000", "--log-every", "100", *more)
+            _, err = other.communicate(timeout=120)
+            assert other.returncode == 2
+            assert f"is in use by another process (process {process.pid} on " in " ".join(err.split())
+    finally:
+        process.kill()
+        process.communicate()
+    steps = [int(line.split(",")[0]) for line in (tmp_path / "log.csv").read_text().splitlines()[1:]]
+    assert steps == sorted(set(steps))
+
+
+PHASES = {
+    "settings.json": ("replace", "settings.json", 1),
+    "the first log": ("replace", "log.csv", 1),
+    "the first row": ("append", "log.csv", 1),
+    "a later row": ("append", "log.csv", 5),
+    "the first checkpoint": ("replace", "checkpoint.pt", 1),
+    "a later checkpoint": ("replace", "checkpoint.pt", 4),
+    "the last row": ("append", "log.csv", 15),
+    "results.json": ("replace", "results.json", 1),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_full_disk_in_each_phase_is_a_sentence_and_can_be_resumed(tmp_path, monkeypatch, whole, phase):
+    """The disk is full in the middle of a file: half of it is written, then `write` fails."""
+    call, name, count = PHASES[phase]
+    place, calls = tmp_path / "training", []
+    original = os.open
+
+    def watched(path, flags, *arguments, **options):
+        descriptor = original(path, flags, *arguments, **options)
+        base = os.path.basename(os.fspath(path))
+        wanted = flags & os.O_APPEND if call == "append" else flags & os.O_EXCL
+        if wanted and base.startswith(name):
+            calls.append(base)
+            if len(calls) == count:
+                os.write(descriptor, b"half")
+                full.add(descriptor)
+        return descriptor
+
+    def no_room(descriptor):
+        if descriptor in full:
+            full.clear()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return synced(descriptor)
+
+    full, synced = set(), os.fsync
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", watched)
+        patch.setattr(os, "fsync", no_room)
+        with pytest.raises(
+            OSError, match=rf"no space for .*{name} \(\d+ bytes: .*make room and resume the training"
+        ) as caught:
+            train(SETTINGS, directory=place)
+    assert "\n" not in str(caught.value)
+    assert not list(place.glob("*.part"))
+    train(SETTINGS, directory=place, resume=True)
+    assert (place / "log.csv").read_bytes() == whole
+
+
+@pytest.mark.slow
+def test_disks_of_every_small_size(tmp_path):
+    """A real disk, with room for less or more of the training; then with room enough."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    sizes, filled = range(12, 93, 8), 0
+    whole = tmp_path / "whole"
+    train(SETTINGS, directory=whole)
+    for size in sizes:
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", str(disk)]
+        made = subprocess.run(mount, check=False, capture_output=True)
+        if made.returncode != 0:
+            pytest.skip(f"no file system of {size} kB to be had: {made.stderr.decode().strip()}")
+        try:
+            try:
+                train(SETTINGS, directory=disk / "training")
+            except OSError as error:
+                filled += "no space" in str(error).lower()
+                subprocess.run(["mount", "-o", "remount,size=10m", disk], check=True)
+                train(SETTINGS, directory=disk / "training", resume=True)
+            assert (disk / "training" / "log.csv").read_bytes() == (whole / "log.csv").read_bytes()
+        finally:
+            subprocess.run(["umount", disk], check=True)
+    print(f"{filled} of {len(sizes)} disks were full on the way; all {len(sizes)} trainings have the same log")
+    assert filled >= 4
+
+
+def test_a_training_whose_report_cannot_be_written_is_kept(tmp_path):
+    words = ["train", *SETS, *SMALL, "--steps", "2", "--log-every", "1", "--directory", str(tmp_path)]
+    line = f"exec {shlex.join([sys.executable, '-m', 'signalprop', *words])} >/dev/full"
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, timeout=300, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 74
+    assert done.stderr == "signalprop: the output could not be written: No space left on device.\n"
+    settings = replace(SETTINGS, steps=2, log_every=1, checkpoint_every=100, held_out=256)
+    assert train(settings, directory=tmp_path, resume=True).rows[-1]["step"] == "2"
+    assert (tmp_path / "results.json").exists()
