@@ -16,6 +16,8 @@ PHRASES = {
 }
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|-?[\w.+-]*\w)")
 _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")  # repr of a choice
+# A name with an underscore is no word of English; in quotes, paths and calls it is something else.
+_NAME = re.compile(r"(?<![\w'\"/.=-])[a-z]+(?:_[a-z]+)+(?![\w'\"/.(=-])")
 _SUBJECT = re.compile(r"^([A-Za-z_]\w*)(?= (?:must|has|needs|takes|lies|is)\b)")
 
 
@@ -62,4 +64,5 @@ def spoken(message: str, spelled: Mapping[str, str], others: Mapping[str, str]) 
     def subject(match: re.Match[str]) -> str:
         return spelled.get(match[1], match[1])
 
-    return _SUBJECT.sub(subject, _ASSIGNED.sub(assigned, message))
+    message = _SUBJECT.sub(subject, _ASSIGNED.sub(assigned, message))
+    return _NAME.sub(lambda match: spelled.get(match[0], match[0]), message)

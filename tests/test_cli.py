@@ -408,6 +408,11 @@ def test_refusals_speak_of_options_for_every_option_of_every_command(name):
             (f"got {parameter.name}=<Field.REAL: 'real'>.", f"got {option} real."),
         ]:
             assert spoken(message, own, every) == want
+        if "_" in parameter.name:
+            within = f"the range is 0 < {parameter.name} <= 1 here"
+            assert spoken(within, own, every) == within.replace(parameter.name, option)
+            for other in (f"'{parameter.name}' is no file", f"/tmp/{parameter.name}/plan", f"{parameter.name}(3)"):
+                assert spoken(other, own, every) == other
 
 
 def python_in_refusals():
@@ -444,7 +449,7 @@ def test_no_refusal_of_the_library_speaks_python_on_the_command_line():
             "use --method dense for activations",
         ),
         (["moment", "GG*", "--field", "quaternion"], "--field quaternion has no loop equations"),
-        (["recurrence", "lru", "--r-min", "2"], "got --r-min 2.0 and --r-max 0.999"),
+        (["recurrence", "lru", "--r-min", "2"], "0 <= --r-min <= --r-max <= 1 and --r-max > 0, got --r-min 2.0"),
         (["reproduce", "--only", "training"], "add --full"),
     ],
 )
