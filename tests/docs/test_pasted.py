@@ -1,6 +1,7 @@
 """Every block that a reader can paste from README, guides and FAQ runs as pasted, in the environment that was made before it."""
 
 import contextlib
+import json
 import re
 import shlex
 import subprocess
@@ -15,16 +16,26 @@ from typer.testing import CliRunner
 from signalprop.cli import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+PAGES = [ROOT / "README.md"]
+for place in ("docs/*.md", "docs/guides/*.md", "docs/theory/*.md", "notebooks/*.md", "notebooks/*.ipynb"):
+    PAGES += sorted(ROOT.glob(place))
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<kind>\w+)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
 NEEDS_TORCH = 'pip install ".[torch]"'
 LONG = ("verify", "reproduce", "train")  # only read here, and run by their own tests
 
 
+def text_of(path):
+    """A page, or what a notebook says between its cells."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return source
+    cells = json.loads(source)["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
 def blocks(path, *kinds):
     """(place, text) of the fenced blocks of these kinds; prompts and their output are taken off."""
-    source = path.read_text(encoding="utf-8")
-    for found in BLOCK.finditer(source):
+    for found in BLOCK.finditer(text_of(path)):
         if found["kind"] in kinds:
             text = found["text"]
             if ">>>" in text:
@@ -38,7 +49,7 @@ def commands(path):
         for line in text.splitlines():
             if line.removeprefix("$ ").startswith("signalprop "):
                 yield line.removeprefix("$ ").partition("  #")[0].strip()
-    for found in re.findall(r"`(signalprop [a-z]+ [^`]*)`", path.read_text(encoding="utf-8")):
+    for found in re.findall(r"`(signalprop [a-z]+ [^`]*)`", text_of(path)):
         if not re.search(r"[A-Z]{3,}|\.\.", found):  # names to be filled in
             yield found
 
