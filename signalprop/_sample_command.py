@@ -121,8 +121,14 @@ def sample(
         "tied": not untied,
         "seed": seed,
     }
+    sure = "sampled, with its error or interval above"
+    if estimate.log_exact is not None:
+        sure += f"; the exact mean is {'P, proved' if untied else mean_status(field)}"
+    cited = f"signalprop cite sample --field {field.value} --method {method.value}"
+    if activation is not ActivationName.LINEAR:
+        cited += f" --activation {activation.value}"
     if as_json:
-        print_json({**about, **estimate.as_dict()})
+        print_json({**about, **estimate.as_dict(), "status": sure, "cite": cited})
         return
     energy_name = "||h(k)||^2/||x||^2" if model is Model.RNN else "||h(t)||^2/n"
     layer = activation.value + (f" (slope {negative_slope:g})" if activation is ActivationName.LEAKY_RELU else "")
@@ -131,13 +137,7 @@ def sample(
     print_text(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
     print_text(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}")
     print()
-    sure = "sampled, with its error or interval above"
-    if estimate.log_exact is not None:
-        sure += f"; the exact mean is {mean_status(field)}"
-    options = f" --field {field.value} --method {method.value}"
-    if activation is not ActivationName.LINEAR:
-        options += f" --activation {activation.value}"
-    closing = (("how sure", sure), ("to cite", f"signalprop cite sample{options}"))
+    closing = (("how sure", sure), ("to cite", cited))
     exact = "not known" if estimate.log_exact is None else show(estimate.log_exact)
     if estimate.repeated:
         print_rows(

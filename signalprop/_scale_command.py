@@ -78,7 +78,7 @@ def scale(
             if plot is not None:
                 save_figure(found.plot(), plot)
             if as_json:
-                print_json(found.as_dict())
+                print_json({**found.as_dict(), "status": _how_sure(found), "cite": _to_cite(found)})
             else:
                 _print_scale(found)
     if plot is not None and not as_json:
@@ -110,7 +110,7 @@ def _print_scale(found: SafeScale) -> None:
     rows += [
         (f"draws past {found.bound:g}x", share_text(found)),
         ("how sure", _how_sure(found)),
-        ("to cite", f"signalprop cite scale --criterion {found.criterion} --field {found.field.value}"),
+        ("to cite", _to_cite(found)),
     ]
     print_rows(rows, 16)
 
@@ -134,7 +134,14 @@ def _how_sure(found: SafeScale) -> str:
         case "table" | "samples":
             return "sampled, with the 95 % interval above"
         case "spectral edge":
-            known = found.field is not Field.REAL
-            return "P, proved (Kostlan's product)" if known else "H, heuristic, or read from a table of simulated draws"
+            if found.field is not Field.REAL:
+                return "P, proved (Kostlan's product)"
+            from signalprop.initialization.one_draw_table import DENSE_TO
+
+            return "sampled: from a table of simulated draws" if found.n <= DENSE_TO else "H, heuristic"
         case _:
             return "by definition"
+
+
+def _to_cite(found: SafeScale) -> str:
+    return f"signalprop cite scale --criterion {found.criterion} --field {found.field.value}"

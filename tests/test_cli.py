@@ -506,7 +506,13 @@ def test_status_of_sampled_and_defined_scales():
     assert "sampled, with the 95 % interval" in sure("--criterion", "quantile")
     assert "by definition" in sure("--criterion", "glorot")
     assert "P, proved" in sure("--criterion", "edge", "--field", "complex")
-    assert "H, heuristic" in sure("--criterion", "edge")
+    assert "sampled: from a table" in sure("--criterion", "edge")
+    assert "H, heuristic" in sure("--criterion", "edge", "-n", "20000")
+    untied = runner.invoke(app, ["sample", "-n", "20", "-k", "4", "--method", "dense", "--untied", "--samples", "100"])
+    assert "the exact mean is P, proved" in " ".join(untied.stdout.split())
+    answer = run_json("sample", "-n", "20", "-k", "4", "--field", "real", "--samples", "100")
+    assert answer["cite"] == "signalprop cite sample --field real --method krylov"
+    assert run_json("scale", "-n", "50", "-T", "9", "--criterion", "bounded")["status"].startswith("the average is V,")
 
 
 @pytest.mark.parametrize("criterion", ["quantile", "bounded", "minimax", "edge", "glorot"])

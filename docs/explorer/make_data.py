@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop import __version__
+from signalprop._status import mean_status
 from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import Field
 from signalprop.initialization import advice_text, advice_words, one_draw_table
@@ -56,6 +57,7 @@ def data() -> dict[str, Any]:
             "sentences": advice_words.SENTENCES,
             "code": advice_words.CODE,
             "guarantees": advice_words.GUARANTEES,
+            "mean_status": {field.value: mean_status(field) for field in Field},
             "trained": advice_text.TRAINED,
             "far": advice_text.FAR,
             "most_heads": advice_text.MOST_HEADS,

@@ -260,7 +260,7 @@
           return row;
         }),
     );
-    get("points").replaceChildren(...Words.details(advice).map((text) => element("li", text)));
+    get("points").replaceChildren(...[...Words.details(advice), Words.status(advice)].map((text) => element("li", text)));
     const reach = Energy.reach(n, field);
     const beyond = {
       real: `Past step ${Words.spaced(reach)}, for this width, the average comes from a two-term law instead of the exact sum; it is at most 1.8 % too low there.`,

@@ -8,7 +8,7 @@ const Words = (() => {
   const TORCH_DEFAULT = 1 / Math.sqrt(3);
   const { TEN } = Advice;
   const [LOWEST, HIGHEST] = [TABLE.levels[0], TABLE.levels.at(-1)];
-  const { sentences, code: CODE, trained: TRAINED, far: FAR, most_heads: MOST_HEADS } = TABLE.words;
+  const { sentences, code: CODE, mean_status: MEAN_STATUS, trained: TRAINED, far: FAR, most_heads: MOST_HEADS } = TABLE.words;
 
   const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const sentence = (name, values = {}) => filled(sentences[name], values);
@@ -255,6 +255,13 @@ const Words = (() => {
     return [...points, sentence("scope")];
   }
 
+  /** How sure the numbers are, and how to cite them. */
+  function status({ field, safeInterval }) {
+    const [low, high] = safeInterval.map((g) => short(g, 5));
+    const option = field === "real" ? "" : ` --field ${field}`;
+    return sentence("status", { average: MEAN_STATUS[field], low, high, command: `signalprop cite scale${option}` });
+  }
+
   function mean(advice) {
     const { bounded, logMean } = advice;
     if (!advice.meanKnown) return [sentence("mean_unknown")];
@@ -265,5 +272,5 @@ const Words = (() => {
     return [sentence(Math.abs(Math.log(bounded / advice.safe)) > 0.03 ? "mean_strict" : "mean_plain", values)];
   }
 
-  return { page, regime, details, fixed, percent, factor, typeset, short, spaced, steps };
+  return { page, regime, details, status, fixed, percent, factor, typeset, short, spaced, steps };
 })();

@@ -16,7 +16,7 @@ const answer = vm.runInThisContext(`({ n, horizon, field, steps }) => {
     ends: found.energy(0),
     exploding: { glorot: found.exploding(1), quantile: found.exploding(found.safe), edge: found.exploding(found.edge) },
     path: Advice.path(n, horizon, field, steps),
-    sentences: [page.answer, ...page.why, ...items.filter((one) => one.text).map((one) => one.text), Words.regime(found), ...Words.details(found)],
+    sentences: [page.answer, ...page.why, ...items.filter((one) => one.text).map((one) => one.text), Words.regime(found), ...Words.details(found), Words.status(found)],
     gates: page.gates,
     titles: page.paste.map((block) => block.title),
     code: items.filter((one) => one.code).map((one) => [one.label, one.code]),

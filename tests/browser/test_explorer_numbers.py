@@ -158,6 +158,7 @@ def test_sentences_and_lines_to_paste_are_those_of_the_package(answers, advices)
             *advice_text.why(want),
             *texts,
             *advice_text.details(want)[:-1],  # the picture is on the page itself
+            advice_text.status(want),
         ]
         if want.log_mean is not None and not got["exact"]:
             continue  # by the two-term law, right to 1.8 %
