@@ -7,11 +7,12 @@ import sys
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from signalprop._options import Depth, FieldOption, Json, ModelOption, Seed, Width
+from signalprop._standard_streams import CTRL_C
 from signalprop._status import mean_status
 from signalprop._terminal import (
     PATIENCE,
@@ -25,7 +26,11 @@ from signalprop._terminal import (
     show,
 )
 from signalprop.fields import Field
-from signalprop.models import Model
+from signalprop.models import Model, by_model
+
+if TYPE_CHECKING:
+    from signalprop.montecarlo.estimate import Estimate
+    from signalprop.montecarlo.sampling import Sample
 
 
 class MethodName(StrEnum):
@@ -45,21 +50,25 @@ class ActivationName(StrEnum):
 
 
 class _Running:
-    """Running estimate beside the bar; twice a second at most, and none in a pipe."""
+    """What is drawn so far: kept in case the drawing is stopped, and summed up beside the bar, twice a second at most."""
 
     def __init__(self, report: Callable[..., None], model: Model, method: MethodName) -> None:
         self._report, self._model, self._repeated = report, model, method is MethodName.TEMPERED
         self._ends: list[Any] = []
-        self._share, self._spoken = 0.0, 0.0
+        self._share, self._spoken, self.total = 0.0, 0.0, 0
+        self.parts: tuple[list[Any], list[Any]] = ([], [])  # what there is to keep when the drawing is stopped
         self._said: tuple[str, ...] = ()  # stays beside the bar until there is something new to say
 
     def progress(self, done: int, total: int) -> None:
         """Note the share that is done."""
-        self._share = done / total
+        self._share, self.total = done / total, total
 
     def watch(self, rnn_logs: Any, lru_logs: Any) -> None:
         """Take the paths of a chunk in and show what they say so far."""
-        logs = rnn_logs if self._model is Model.RNN else lru_logs
+        self.parts[0].append(rnn_logs)
+        if lru_logs is not None:
+            self.parts[1].append(lru_logs)
+        logs = by_model(self._model, rnn=rnn_logs, driven=lru_logs)
         if not sys.stderr.isatty() or logs is None:
             self._report(self._share, *self._said)
             return
@@ -100,16 +109,37 @@ def sample(
 ) -> None:
     """Draw random recurrences: median, mean, tail."""
     with sentences():
+        from signalprop.montecarlo.cell import as_cell
+        from signalprop.montecarlo.sampling import gathered
         from signalprop.montecarlo.sampling import sample as draw
 
+        options: dict[str, Any] = {
+            "samples": samples, "seed": seed, "method": method, "activation": activation,
+            "negative_slope": negative_slope, "tied": not untied,
+        }  # fmt: skip
+        stopped = False
         with bar(f"sampling n={n}, k={k}") as report:
             running = _Running(report, model, method)
-            result = draw(
-                n, k, field, samples=samples, seed=seed, method=method, activation=activation,
-                negative_slope=negative_slope, tied=not untied, driven=model is Model.DRIVEN,
-                progress=running.progress, watch=running.watch,
-            )  # fmt: skip
-        estimate = result.rnn() if model is Model.RNN else result.lru()
+            try:
+                result = draw(
+                    n, k, field, driven=model is Model.DRIVEN, progress=running.progress, watch=running.watch, **options
+                )
+            except KeyboardInterrupt:
+                if sum(map(len, running.parts[0])) < 2:  # an error takes two
+                    raise
+                stopped = True
+                result = gathered(as_cell(n, k, field, **options), *running.parts)
+        if stopped:
+            typer.echo(f"\nstopped after {result.samples} of {running.total}", err=True)
+        estimate = by_model(model, rnn=result.rnn, driven=result.lru)()
+    _print(result, estimate, model, as_json)
+    if stopped:
+        raise typer.Exit(CTRL_C)
+
+
+def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> None:
+    n, k, field, method, seed = result.n, result.k, result.field, result.method, result.seed
+    activation, tied, negative_slope = result.layer.activation, result.layer.tied, result.layer.negative_slope
     about = {
         "n": n,
         "k": k,
@@ -118,22 +148,22 @@ def sample(
         "model": model.value,
         "method": method.value,
         "activation": activation.value,
-        "tied": not untied,
+        "tied": tied,
         "seed": seed,
     }
     sure = "sampled, with its error or interval above"
     if estimate.log_exact is not None:
-        sure += f"; the exact mean is {'P, proved' if untied else mean_status(field)}"
+        sure += f"; the exact mean is {mean_status(field) if tied else 'P, proved'}"
     cited = f"signalprop cite sample --field {field.value} --method {method.value}"
-    if activation is not ActivationName.LINEAR:
+    if activation.value != ActivationName.LINEAR:
         cited += f" --activation {activation.value}"
     if as_json:
         print_json({**about, **estimate.as_dict(), "status": sure, "cite": cited})
         return
     energy_name = "||h(k)||^2/||x||^2" if model is Model.RNN else "||h(t)||^2/n"
-    layer = activation.value + (f" (slope {negative_slope:g})" if activation is ActivationName.LEAKY_RELU else "")
-    kind = f"{'feed-forward' if untied else 'recurrent'} {layer} network with {field.value} weights"
-    drawn = f"{samples} draws" if method is not MethodName.TEMPERED else f"{result.samples} repetitions"
+    layer = activation.value + (f" (slope {negative_slope:g})" if activation.value == ActivationName.LEAKY_RELU else "")
+    kind = f"{'recurrent' if tied else 'feed-forward'} {layer} network with {field.value} weights"
+    drawn = f"{result.samples} {'repetitions' if estimate.repeated else 'draws'}"
     print_text(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
     print_text(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}")
     print()
@@ -151,26 +181,30 @@ def sample(
         )
         return
     quantiles = dict(estimate.log_quantiles)
-    error = f"{100 * estimate.relative_stderr:.2g} %" + ("" if estimate.trusted else ", not to be trusted: see verdict")
-    if estimate.predicted_relative_stderr is not None:
-        error += f" (exactly known: {100 * estimate.predicted_relative_stderr:.2g} %)"
-    tail = "not known from so few draws"
+    error = f"{100 * estimate.relative_error:.2g} %"
+    if not estimate.trusted:
+        error += ", not to be trusted: see verdict"
+    elif estimate.predicted_relative_stderr is not None:
+        error += f" (known; these draws show {100 * estimate.relative_stderr:.2g} %)"
+    few = "not known from so few draws"
+    tail = few
     if estimate.tail_index is not None:
         tail = f"{estimate.tail_index:.2g} +- {estimate.tail_index_stderr:.2g}   (variance looks infinite below 2, mean below 1)"
+    inner = few if math.isnan(quantiles[0.05]) else f"{show(quantiles[0.05])} .. {show(quantiles[0.95])}"
     low, high = next((show(low), show(high)) for q, low, high in estimate.log_intervals if q == 0.5)
     rows = [
         ("median draw", f"{show(estimate.log_median)}   (95 % interval {low} .. {high})"),
-        ("90 % of draws", f"{show(quantiles[0.05])} .. {show(quantiles[0.95])}"),
+        ("90 % of draws", inner),
         ("mean", f"{show(estimate.log_mean)} +- {error}"),
         ("exact mean", exact),
         ("top 1 % carry", f"{100 * estimate.tail_share:.1f} % of the sum"),
-        ("effective size", f"{estimate.ess:.0f} of {samples} draws"),
+        ("effective size", f"{estimate.ess:.0f} of {result.samples} draws"),
         ("tail index", tail),
         ("verdict", in_options(estimate.verdict)),
         *closing,
     ]
     print_rows(rows)
-    if model is Model.DRIVEN and method is MethodName.KRYLOV:
+    if model is Model.DRIVEN and method.value == MethodName.KRYLOV:
         print()
         print_text("Energy given one input direction reused at every step; its mean is the same.")
         print_text("For ||h(t)||^2/n itself: --method dense")

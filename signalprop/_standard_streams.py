@@ -1,6 +1,7 @@
 """Standard streams that are closed, or lead to a full disk: an exit code and a sentence, never a traceback.
 
-Exit codes: 141 where the reader of a pipe has gone, as after SIGPIPE; 74 (EX_IOERR) where the output cannot be written.
+Exit codes: 141 where the reader of a pipe has gone, as after SIGPIPE; 74 (EX_IOERR) where the output cannot be written; 130 after
+Ctrl-C, as after SIGINT.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 NOT_WRITTEN = 74
+CTRL_C = 130
 READER_GONE = 141
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 

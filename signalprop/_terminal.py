@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from signalprop._standard_streams import is_of_output
+from signalprop._standard_streams import CTRL_C, is_of_output
 from signalprop._text import NARROWEST, columns, lines_of
 
 if TYPE_CHECKING:
@@ -110,13 +110,14 @@ def bar(title: str) -> Iterator[Callable[..., None]]:
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Turn a refusal into one sentence on standard error, in the words of the command line, and exit code 2."""
+    """Turn a refusal into one sentence on standard error, in the words of the command line, and exit code 2; Ctrl-C into 130."""
     import typer
 
     try:
         yield
-    except BrokenPipeError:  # for the entry point
-        raise
+    except KeyboardInterrupt:
+        typer.echo("\nstopped", err=True)
+        raise typer.Exit(CTRL_C) from None
     except (ValueError, OverflowError, OSError, MemoryError) as error:
         if is_of_output(error):  # likewise
             raise

@@ -22,7 +22,7 @@ from signalprop._recurrence_command import recurrence
 from signalprop._regime_command import regime
 from signalprop._sample_command import sample
 from signalprop._scale_command import scale
-from signalprop._standard_streams import open_closed, written
+from signalprop._standard_streams import CTRL_C, open_closed, written
 from signalprop._status import mean_status
 from signalprop._terminal import (
     bar,
@@ -191,7 +191,7 @@ def run(
             frame = draw(wanted, directory, executor, workers=workers)
         except KeyboardInterrupt:
             typer.echo(f"\nstopped; what was drawn is safe in {directory}. To go on: {again(context)}", err=True)
-            raise typer.Exit(130) from None
+            raise typer.Exit(CTRL_C) from None
     if as_json:
         rows = [{name: finite(value) for name, value in row.items()} for row in frame.to_dict("records")]
         print_json({"directory": directory, "rows": rows})
@@ -344,11 +344,17 @@ def info(as_json: Json = False) -> None:
 
 
 def main() -> None:
-    """Entry point of the `signalprop` command."""
+    """Entry point of the `signalprop` command; exit codes as in `signalprop._standard_streams`."""
     os.environ["MPLBACKEND"] = "agg"  # figures go to files; a notebook's own backend is not for this process
     open_closed()
-    with written():
-        app()
+    try:
+        with written():
+            app()
+    except SystemExit as end:
+        threads = sys.modules.get("signalprop._threads")
+        if threads is not None and threads.left_behind():  # one of them would be running while Python takes itself down
+            os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
+        raise
 
 
 def _infinite_width_log(model: Model, k: int, scale: float) -> float:

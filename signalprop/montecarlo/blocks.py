@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from signalprop._blas import one_blas_thread_if
 from signalprop._provenance import installed_version
+from signalprop._threads import go_on
 from signalprop.models import Model, as_model, by_model
 from signalprop.montecarlo.cell import Cell, Method
 from signalprop.montecarlo.plan import Plan
@@ -80,6 +81,7 @@ def draw_block(
     with one_blas_thread_if(any(cell.method is Method.DENSE for cell, _ in work)):
         for cell, chunks in work:
             for chunk in chunks:
+                go_on()
                 rnn_logs, lru_logs = cell.draw(chunk, Model.DRIVEN in models)
                 columns = []
                 for model in models:

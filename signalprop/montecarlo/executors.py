@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from signalprop._blas import one_blas_thread
 from signalprop._extras import missing
-from signalprop._threads import cores
+from signalprop._threads import Threads, cores
+from signalprop.montecarlo.processes import Processes
 
 KINDS = ("threads", "processes", "dask://HOST:PORT")
 _SCHEDULER_TIMEOUT = "10s"
@@ -34,11 +29,11 @@ def pool(executor: Any, workers: int | None) -> Iterator[tuple[Callable[..., Any
         An unknown name, or an object that is no executor.
     """
     count = workers or cores()
+    own: Threads | Processes
     if executor is None or executor == "threads":
-        own: Executor = ThreadPoolExecutor(count, thread_name_prefix="signalprop")
+        own = Threads(count)
     elif executor == "processes":
-        # Never forked: what the user has loaded (JAX, PyTorch, BLAS) runs threads, whose locks a fork would copy shut.
-        own = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"), initializer=_become_worker)
+        own = Processes(count)
     elif isinstance(executor, str):
         if not executor.startswith("dask://") or not executor.removeprefix("dask://"):
             raise ValueError(
@@ -61,7 +56,7 @@ def pool(executor: Any, workers: int | None) -> Iterator[tuple[Callable[..., Any
     try:
         yield own.submit, 2 * count
     finally:
-        own.shutdown(wait=True, cancel_futures=True)
+        own.stop()
 
 
 @contextmanager
@@ -76,17 +71,3 @@ def _client(address: str) -> Iterator[Any]:
         raise ValueError(f"no Dask scheduler answers at {address} ({error}).") from None
     with contextlib.closing(client):
         yield client
-
-
-def _become_worker() -> None:
-    """Of a process of our own: Ctrl-C is for the parent, the parent's death is for us, and BLAS keeps to one thread."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-    one_blas_thread().__enter__()

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,7 +167,10 @@ def run(
             else:
                 state._add(block, drawn=False)
         versions = store.facts["versions"]
-        with _reported(progress, state) as report, closing(_drawn(plan, missing, executor, count, versions)) as drawn:
+        with (
+            _reported(progress, state) as report,
+            closing(_drawn(plan, missing, executor, count, versions, store.write)) as drawn,
+        ):
             for block, draws in drawn:
                 store.write(block, draws)
                 state._add(block, drawn=True)
@@ -179,9 +182,17 @@ def run(
 
 
 def _drawn(
-    plan: Plan, blocks: list[Block], executor: Any, workers: int | None, versions: dict[str, str | None]
+    plan: Plan,
+    blocks: list[Block],
+    executor: Any,
+    workers: int | None,
+    versions: dict[str, str | None],
+    keep: Callable[[Block, Floats], None],
 ) -> Generator[tuple[Block, Floats], None, None]:
-    """The draws of blocks in the order in which they are ready; few enough wait in memory."""
+    """The draws of blocks in the order in which they are ready; few enough wait in memory.
+
+    Whatever ends this early, blocks that are ready and that nobody has taken are handed to `keep`.
+    """
     if not blocks:
         return
     with (
@@ -198,14 +209,20 @@ def _drawn(
                     return
                 ready, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in ready:
-                    yield waiting.pop(future), future.result()
-        except BrokenExecutor as error:
-            raise ChildProcessError(
-                "a worker process died, perhaps for want of memory; a run with a directory can be resumed."
-            ) from error
+                    draws = future.result()
+                    yield waiting.pop(future), draws
+        except Exception as error:
+            if isinstance(error, BrokenExecutor) or type(error).__module__.partition(".")[0] == "distributed":
+                raise ChildProcessError(
+                    f"the workers are gone ({type(error).__name__}), perhaps for want of memory; a run with a directory can be "
+                    "resumed."
+                ) from error
+            raise
         finally:
-            for future in waiting:
-                future.cancel()
+            for future, block in waiting.items():
+                if not future.cancel() and future.done() and future.exception() is None:
+                    with suppress(OSError):
+                        keep(block, future.result())
 
 
 def _finished(plan: Plan, blocks: list[Block], store: Memory | RunDirectory) -> pd.DataFrame:

@@ -209,7 +209,7 @@ def test_ctrl_c_leaves_a_directory_to_go_on_with(tmp_path):
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert out == ""
-    assert f"To go on: signalprop run {directory}.toml --directory {directory}" in err
+    assert f"To go on: signalprop run {directory}.toml --directory {directory} --executor threads\n" in err
     assert "Traceback" not in err
     done = len(list(directory.glob("blocks/*.bin")))
     process = start(SHORT, directory, "--json")
@@ -219,6 +219,29 @@ def test_ctrl_c_leaves_a_directory_to_go_on_with(tmp_path):
     assert len(rows) == len(SHORT.cells)
     assert all(row["verdict"] for row in rows)
     assert done < len(list(directory.glob("blocks/*.bin")))
+
+
+@pytest.mark.parametrize(
+    ("plan", "options"),
+    [
+        (Plan("quaternion", 10**6, k=3000, samples=4), ["--executor", "threads", "--workers", "1"]),
+        (Plan("real", 4000, k=10**4, samples=4, method="dense"), ["--executor", "threads", "--workers", "1"]),
+        (Plan("quaternion", 10**6, k=3000, samples=4), ["--executor", "processes", "--workers", "1"]),
+    ],
+)
+def test_ctrl_c_does_not_wait_for_a_block_of_a_minute(plan, options, tmp_path):
+    directory = tmp_path / "run"
+    process = start(plan, directory, *options)
+    while not (directory / "manifest.json").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    time.sleep(3.0)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    out, err = process.communicate(timeout=120)
+    assert time.monotonic() - began < 20.0  # two seconds, on a machine with nothing else to do
+    assert (process.returncode, out) == (130, "")
+    assert err.endswith(f"To go on: signalprop run {directory}.toml --directory {directory} {' '.join(options)}\n")
 
 
 def test_a_second_process_says_so_and_stops(tmp_path):
