@@ -209,7 +209,7 @@ def test_ctrl_c_leaves_a_directory_to_go_on_with(tmp_path):
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert out == ""
-    assert f"To go on: signalprop run {directory}.toml --directory {directory} --executor threads\n" in err
+    assert f"To go on: signalprop run {directory}.toml --directory {directory}\n" in err
     assert "Traceback" not in err
     done = len(list(directory.glob("blocks/*.bin")))
     process = start(SHORT, directory, "--json")
