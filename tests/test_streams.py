@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import signalprop
-from signalprop import _streams, recurrences
+from signalprop import _streams, recurrences, safe_scale, sample
 from signalprop.initialization import propagate
 from tests.gaussian import z_bound
 
@@ -134,3 +134,14 @@ def test_directions_of_propagate_are_not_the_draws_of_a_user():
         W = np.random.default_rng(seed).standard_normal((64, 64)).T / 8.0
         ratios.append(np.exp(propagate(W, 1, directions=64, seed=seed).log_signal[:, 1]).mean())
     assert abs(np.mean(ratios) - 1.0) < z_bound(1) * math.sqrt(2 / 64 / 60)
+
+
+def test_a_drawn_scale_is_not_checked_by_the_draws_that_chose_it():
+    """`sample` of the same seed gave back the very draws whose quantile the scale is: exactly 95 % of them pass, always."""
+    shares = []
+    for seed in range(40):
+        found = safe_scale(16, 20, "real", criterion="quantile", samples=200, seed=seed)
+        paths = 2.0 * sample(16, 20, "real", samples=200, seed=seed).log_norms
+        paths = paths + 2.0 * np.arange(21) * math.log(found.scale)
+        shares.append(np.mean(paths.max(axis=1) <= math.log(10.0)))
+    assert np.std(shares) > 0.005  # of independent draws: sqrt(2 * .95 * .05/200) = 0.022

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._checks import positive_float, whole_number
+from signalprop._streams import child_seeds
 from signalprop.energy import MAX_ZONAL_K, MAX_ZONAL_T
 from signalprop.fields import Field, as_field, one_of
 from signalprop.initialization import one_draw_table
@@ -346,5 +347,7 @@ def _drawn_log_scales(
     from signalprop.montecarlo.sampling import sample
 
     count = DEFAULT_SAMPLES if samples is None else samples
-    drawn = sample(n, horizon, field, samples=count, seed=seed, progress=progress)
+    # A root of its own: sample(n, horizon, seed=seed) then checks the scale by draws that did not choose it.
+    (root,) = child_seeds(seed, "safe scale", count=1)
+    drawn = sample(n, horizon, field, samples=count, seed=root, progress=progress)
     return largest_log_scales(2.0 * drawn.log_norms, [horizon], log_bound, model)[:, 0]

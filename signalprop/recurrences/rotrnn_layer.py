@@ -26,7 +26,6 @@ from signalprop.recurrences.power_sums import LOG_ZERO, Floats
 if TYPE_CHECKING:
     from signalprop.recurrences.lru_layer import LRU
 
-ROTATIONS = ("expm", "cayley")
 _LOG_RATES = (math.log(1e-300), math.log(-LOG_ZERO))  # of gamma next to one and next to zero
 
 
@@ -223,11 +222,7 @@ def orthogonal_from_skew(skew: ArrayLike, rotation: str = "expm") -> Floats:
         raise ValueError(
             f"skew must hold square matrices with S^T = -S, got an array of shape {S.shape} that does not."
         )
-    if one_of(rotation, ROTATIONS, "rotation") == "cayley":
-        one = np.eye(S.shape[-1])
-        return np.asarray(np.linalg.solve(one + S, one - S), np.float64)
-    values, vectors = np.linalg.eigh(1j * S)
-    return np.real((vectors * np.exp(-1j * values)[..., None, :]) @ np.conj(np.swapaxes(vectors, -1, -2)))
+    return ROTATIONS[one_of(rotation, ROTATIONS, "rotation")](S)
 
 
 def state_and_heads(state_size: int, input_size: int, heads: int) -> tuple[int, int, int]:
@@ -243,6 +238,19 @@ def state_and_heads(state_size: int, input_size: int, heads: int) -> tuple[int, 
     if total % count:
         raise ValueError(f"state_size must be divisible by heads, got {total} states and {count} heads.")
     return total // count, inputs, count
+
+
+def _exponential(S: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(1j * S)
+    return np.real((vectors * np.exp(-1j * values)[..., None, :]) @ np.conj(np.swapaxes(vectors, -1, -2)))
+
+
+def _cayley(S: Floats) -> Floats:
+    one = np.eye(S.shape[-1])
+    return np.asarray(np.linalg.solve(one + S, one - S), np.float64)
+
+
+ROTATIONS = {"expm": _exponential, "cayley": _cayley}  # from a skew matrix to an orthogonal one
 
 
 def _log_gamma(gamma: ArrayLike | None, log_rate: ArrayLike | None, heads: int) -> Floats:

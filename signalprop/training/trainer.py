@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from signalprop._directory import Directory
 from signalprop._provenance import provenance
-from signalprop.ginibre._streams import cell_key, generator
+from signalprop._streams import cell_key, generator
 from signalprop.nn import SequenceClassifier, parameter_groups
 from signalprop.tasks import Kind, Split, Task, make
 from signalprop.training.checkpoint import Checkpoint, random_states
