@@ -171,7 +171,7 @@ def lru(
     Examples
     --------
     >>> layer = lru(64, 64, r_min=0.9, r_max=0.999)
-    >>> bool(abs(layer.stationary_energy() / 64 - 1) < 0.1)      # about one a unit
+    >>> bool(abs(layer.stationary_energy() / 64 - 1) < 0.1)      # about one per unit
     True
     """
     units, inputs = whole_number(state_size, "state_size", 1, 10**6), whole_number(input_size, "input_size", 1, 10**6)

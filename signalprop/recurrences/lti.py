@@ -161,7 +161,7 @@ class LinearRecurrence:
                 power = np.sum(np.abs(A.to_modes(source)) ** 2, axis=1)
                 power = power * poisson_kernel(rho * np.exp(modes.log_modulus), modes.phase)
                 limit = (power / -np.expm1(2.0 * modes.log_modulus)).reshape(self.heads, -1).sum(axis=1)
-        self._require_finite(limit[None])
+        self._require_finite(limit[None], "the stationary energy", first_step=None)
         return np.asarray(limit)
 
     def forward_energy(self, horizon: int, source: ArrayLike | None = None) -> Floats:
@@ -186,7 +186,7 @@ class LinearRecurrence:
         .. math:: \mathrm{Var}\lVert x_t\rVert^2 = \lVert P_t\rVert_F^2 + \lVert K_t\rVert_F^2,\quad
                   P_t = E x_t x_t^*,\; K_t = E x_t x_t^T
 
-        (2 tr P_t^2 for a real state), both carried along by their own recursion: O(N^2) a step for a diagonal A and for
+        (2 tr P_t^2 for a real state), both carried along by their own recursion: O(N^2) per step for a diagonal A and for
         rotations, O(N^3) for a dense one. The traces of P_t give `energy` by a route that shares nothing with it.
         """
         steps = horizon_of(horizon)
@@ -290,12 +290,13 @@ class LinearRecurrence:
             "ask for energy(horizon) instead."
         )
 
-    def _require_finite(self, path: Floats, what: str = "the energy", first_step: int = 0) -> None:
-        """Raise where a path, (steps, parts), leaves float64."""
+    def _require_finite(self, path: Floats, what: str = "the energy", first_step: int | None = 0) -> None:
+        """Raise where a path, (steps, parts), leaves float64; a limit has no first step."""
         bad = np.flatnonzero(~np.isfinite(path).all(axis=1))
         if bad.size:
+            where = "" if first_step is None else f" at step {bad[0] + first_step}"
             raise OverflowError(
-                f"{what} leaves float64 at step {bad[0] + first_step}: A has spectral radius {self.A.radius()}; shorten the "
+                f"{what} leaves float64{where}: A has spectral radius {self.A.radius()}; shorten the "
                 "horizon, or scale A, B or the covariance down."
             )
 
