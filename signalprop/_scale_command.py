@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalprop._options import FieldOption, Horizon, Json, ModelOption, Seed, Width
+from signalprop._options import FieldOption, Horizon, Json, ModelOption, Width
 from signalprop._status import mean_status
 from signalprop._terminal import bar, print_json, print_rows, print_text, save_figure, sentences, show
+from signalprop.criteria import Criterion
 from signalprop.fields import Field
 from signalprop.models import Model, as_model, by_model
 
@@ -19,31 +19,27 @@ if TYPE_CHECKING:
     from signalprop.initialization import SafeScale
 
 
-class CriterionName(StrEnum):
-    """Criteria of `safe_scale`, as on the command line."""
-
-    QUANTILE = "quantile"
-    BOUNDED = "bounded"
-    MINIMAX = "minimax"
-    EDGE = "edge"
-    GLOROT = "glorot"
-
-
 def scale(
     n: Width,
     horizon: Horizon,
     field: FieldOption = Field.REAL,
     criterion: Annotated[
-        CriterionName | None, typer.Option("--criterion", help="Only the scale by this criterion, not the whole page.")
+        Criterion | None, typer.Option("--criterion", help="Only the scale by this criterion, not the whole page.")
     ] = None,
     model: ModelOption = Model.RNN,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="For bounded: how far the average may rise.")] = 0.1,
-    quantile: Annotated[float, typer.Option("--quantile", help="For quantile, edge: share of draws to keep.")] = 0.95,
-    bound: Annotated[float, typer.Option("--bound", help="For quantile: energy not to pass.")] = 10.0,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="For bounded: how far the average may rise (0.1).")
+    ] = None,
+    quantile: Annotated[
+        float | None, typer.Option("--quantile", help="For quantile, edge: share of draws to keep (0.95).")
+    ] = None,
+    bound: Annotated[float | None, typer.Option("--bound", help="For quantile: energy not to pass (10).")] = None,
     samples: Annotated[
         int | None, typer.Option("--samples", help="For quantile: draw this many instead of reading the table.")
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="For quantile: root seed of the draws, if there are any (0).")
+    ] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", help="Write the figure to this file (.png, .svg or .pdf).")
     ] = None,
@@ -57,8 +53,9 @@ def scale(
         from signalprop.initialization import advise, safe_scale
 
         if criterion is None:
-            given = {"--model": model is not Model.RNN, "--tolerance": tolerance != 0.1, "--quantile": quantile != 0.95,
-                     "--bound": bound != 10.0, "--samples": samples is not None}  # fmt: skip
+            given = {"--model": model is not Model.RNN, "--tolerance": tolerance is not None,
+                     "--quantile": quantile is not None, "--bound": bound is not None,
+                     "--samples": samples is not None, "--seed": seed is not None}  # fmt: skip
             for option, changed in given.items():
                 if changed:
                     raise ValueError(f"{option} belongs to one criterion; add --criterion quantile (or bounded, ..).")
@@ -117,7 +114,8 @@ def _print_scale(found: SafeScale) -> None:
 
 _PROMISES: dict[str, Callable[[SafeScale], str]] = {
     "quantile": lambda found: (
-        f"{100 * found.quantile:g} % of draws of W stay at or below {found.bound:g} times their energy at every step"
+        f"{'at least ' if found.largest > found.scale else ''}{100 * found.quantile:g} % of draws of W stay at or below "
+        f"{found.bound:g} times their energy at every step"
     ),
     "bounded": lambda found: f"the average over draws stays below {1 + found.tolerance:g} times its start",
     "minimax": lambda found: "the average over draws strays as little from its start as it can, up or down",

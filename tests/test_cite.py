@@ -140,12 +140,12 @@ def test_every_command_is_a_topic():
 def test_every_choice_of_the_commands_is_a_choice_here():
     from signalprop._recurrence_command import Kind
     from signalprop._sample_command import ActivationName, MethodName
-    from signalprop._scale_command import CriterionName
     from signalprop._train_command import LayerName, TaskName
+    from signalprop.criteria import Criterion
     from signalprop.fields import Field
 
     listed = {
-        "field": Field, "method": MethodName, "activation": ActivationName, "criterion": CriterionName,
+        "field": Field, "method": MethodName, "activation": ActivationName, "criterion": Criterion,
         "kind": Kind, "layer": LayerName, "task": TaskName,
     }  # fmt: skip
     for option, values in listed.items():

@@ -23,10 +23,10 @@ const Advice = (() => {
       const shift = 2 * horizon * logG;
       return { low: quantile(levels, 0.05) + shift, median: quantile(levels, 0.5) + shift, high: quantile(levels, 0.95) + shift };
     };
-    const complexG = Draws.logScales(n, horizon, "complex").quantiles[TABLE.at_default];
+    const complexG = Math.min(0, Draws.logScales(n, horizon, "complex").quantiles[TABLE.at_default]);
     const complexMedian = quantile(Draws.logEnergies(n, horizon, "complex"), 0.5);
-    const low = energy(0).low;
-    const verdict = logSafe + WITHIN * scales.error >= 0 && low >= -TEN ? "keep" : held.share >= 0.5 ? "rescale" : "replace";
+    const low = energy(0).low - WITHIN * Draws.logEnergyError(n, horizon, field, 0.05);
+    const verdict = logSafe - WITHIN * scales.error >= 0 && low >= -TEN ? "keep" : held.share >= 0.5 ? "rescale" : "replace";
     return {
       n,
       horizon,
@@ -34,8 +34,8 @@ const Advice = (() => {
       verdict,
       regime: regime(n, horizon, exact ? logMean : null),
       c: horizon / Math.sqrt(n),
-      safe: Math.exp(logSafe),
-      safeInterval: [-1, 1].map((sign) => Math.exp(logSafe + sign * WITHIN * scales.error)),
+      safe: Math.min(1, Math.exp(logSafe)),
+      safeInterval: [-1, 1].map((sign) => Math.min(1, Math.exp(logSafe + sign * WITHIN * scales.error))),
       bounded: meanKnown && logMean !== null ? Math.exp((TOLERANCE - logMean) / (2 * horizon)) : null,
       minimax: meanKnown && logMean !== null ? Math.exp(minimax(n, horizon, field)) : null,
       edge: Math.exp(-Draws.logEdge(n, field, DEFAULT)),

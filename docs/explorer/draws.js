@@ -40,6 +40,9 @@ const Draws = (() => {
       tables.set(field, {
         n: raw.n,
         reach: raw.reach,
+        draws: raw.draws,
+        nearDraws: raw.near_draws,
+        nearReach: raw.near_reach,
         logScale: columns(raw.log_scale, count, (value, t) => 2 * t * (value - infiniteLogScale(t))),
         logScaleError: columns(raw.log_scale_error, 1, (value, t) => value * 2 * t),
         logEnergy: energies,
@@ -71,11 +74,31 @@ const Draws = (() => {
     return ascending(read(rows, rows.logEnergy, n, horizon, field).value.map((value) => -value));
   }
 
+  /** One standard deviation of the quantile `level` of logEnergies: binomial, with the density of the quantiles around it. */
+  function logEnergyError(n, horizon, field, level) {
+    const i = LEVELS.indexOf(level);
+    const [low, high] = [Math.max(i - 1, 0), Math.min(i + 1, LEVELS.length - 1)];
+    const levels = logEnergies(n, horizon, field);
+    const slope = (levels[high] - levels[low]) / (LEVELS[high] - LEVELS[low]);
+    return slope * Math.sqrt((level * (1 - level)) / drawsBehind(table(field), n, horizon));
+  }
+
+  /** Fewest draws of a row that is read at (n, horizon): near ones where they reach the same c, otherwise far ones. */
+  function drawsBehind(rows, n, horizon) {
+    const above = firstFrom(rows.n, n);
+    const first = rows.n[above] === n ? above : Math.max(0, above - 1);
+    const near = (r) => horizon * Math.sqrt(rows.n[r] / n) <= rows.nearReach[r];
+    const chosen = indices(rows.n.length, (r) => first <= r && r <= above);
+    return Math.min(...chosen.map((r) => (near(r) ? rows.nearDraws[r] : rows.draws[r])));
+  }
+
   /** Largest share of draws that one g keeps within a factor of ten at every step, and the log of that g. */
   function held(n, horizon, field) {
     const rows = table(field);
-    const share = read(rows, rows.heldShare, n, horizon, null).value[0];
-    const z = read(rows, rows.heldLogScale, n, horizon, null).value[0];
+    const around = aroundAtC(rows, n, horizon);
+    const [share, z] = [rows.heldShare, rows.heldLogScale].map((set) =>
+      around === null ? read(rows, set, n, horizon, null).value[0] : betweenAtC(rows, around, set, n, horizon)[0],
+    );
     return { share: Math.min(Math.max(share, 0), 1), logG: z / (2 * horizon) };
   }
 
@@ -215,6 +238,20 @@ const Draws = (() => {
     return { value, doubt: value.map((one, i) => Math.abs(one - other[i])) };
   }
 
+  /** The row n, or those on both sides of it, if they hold as many sqrt(n) steps; null otherwise, or past DENSE_TO. */
+  function aroundAtC(rows, n, horizon) {
+    if (n > DENSE_TO) return null;
+    const above = firstFrom(rows.n, n);
+    const around = rows.n[above] === n ? [above] : [above - 1, above];
+    return around.every((r) => horizon * Math.sqrt(rows.n[r] / n) <= rows.reach[r]) ? around : null;
+  }
+
+  /** Value at n between rows at the same c, linear in log n; a row counts from its first step on. */
+  function betweenAtC(rows, around, set, n, horizon) {
+    const weights = lagrange(around.map((r) => Math.log(rows.n[r])), Math.log(n));
+    return combine(weights, around.map((r) => along(rows, set, r, Math.max(1, horizon * Math.sqrt(rows.n[r] / n)))));
+  }
+
   /** Few steps at a large width, where z goes like sqrt(T/n): z sqrt(n/T), linear in 1/n between two rows. */
   function spreadOnly(rows, set, n, horizon) {
     const upper = Math.min(firstFrom(rows.n, n), rows.n.length - 1);
@@ -239,7 +276,7 @@ const Draws = (() => {
   /** Value of one row at a horizon >= 1 within its reach, not necessarily whole. */
   function along(rows, set, row, horizon) {
     const grid = HORIZONS.filter((t) => t <= rows.reach[row]);
-    const near = nearest(grid, horizon, set.share ? 2 : 4);
+    const near = nearest(grid, horizon, 4);
     const weights = lagrange(near.map((i) => Math.log(grid[i])), Math.log(horizon));
     return combine(weights, near.map((i) => level(set, row, i)));
   }
@@ -262,5 +299,5 @@ const Draws = (() => {
     );
   }
 
-  return { LEVELS, logScales, logEnergies, held, shareBelow, logEdge };
+  return { LEVELS, logScales, logEnergies, logEnergyError, held, shareBelow, logEdge };
 })();

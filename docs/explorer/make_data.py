@@ -24,6 +24,7 @@ from signalprop.initialization import advice_text, advice_words, one_draw_table
 
 HERE = Path(__file__).parent
 PAGE = ("*.html", "*.css", "*.js")
+SIZES = ("n", "draws", "reach", "near_draws", "near_reach")
 
 
 def assemble(target: Path) -> Path:
@@ -71,11 +72,11 @@ def rows(field: Field) -> dict[str, Any]:
     """The rows of one field, those of the driven recurrence left out."""
     linear = one_draw_table.MODELS.index("rnn")
     with np.load(one_draw_table.DATA, allow_pickle=False) as archive:
-        found = {name: archive[f"{field.value}_{name}"] for name in ("n", "reach", *one_draw_table.NAMES)}
+        found = {name: archive[f"{field.value}_{name}"] for name in (*SIZES, *one_draw_table.NAMES)}
     for name in ("log_scale", "log_scale_error"):
         found[name] = found[name][:, linear]
     return {
-        **{name: found[name].tolist() for name in ("n", "reach")},
+        **{name: found[name].tolist() for name in SIZES},
         **{name: packed(found[name]) for name in one_draw_table.NAMES},
     }
 

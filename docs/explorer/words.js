@@ -96,7 +96,7 @@ const Words = (() => {
   }
 
   function answer(advice) {
-    return sentence(advice.verdict, {
+    return sentence(advice.verdict === "rescale" && advice.safe === 1 ? "rescale_one" : advice.verdict, {
       g: short(advice.safe, 4),
       std: short(advice.safe / Math.sqrt(advice.n), 4),
       glorot_std: short(1 / Math.sqrt(advice.n), 4),
@@ -167,7 +167,8 @@ const Words = (() => {
 
   function paste(advice) {
     const { n, horizon, verdict } = advice;
-    const gaussian = initializers(advice, verdict === "keep" ? 1 : advice.safe, verdict === "keep" ? "scale=1.0" : `horizon=${horizon}`);
+    const scale = verdict === "keep" ? 1 : advice.safe;
+    const gaussian = initializers(advice, scale, scale === 1 ? "scale=1.0" : `horizon=${horizon}`);
     const blocks = {
       keep: () => [{ title: sentence("paste"), items: gaussian }],
       rescale: () => [

@@ -66,9 +66,7 @@ class EntryScale:
             return self.given
         if (n, field) not in self.found:
             assert self.horizon is not None  # by __init__
-            found = safe_scale(n, self.horizon, field, **self.options)
-            # Over few steps the quantile criterion allows g > 1, which spends the bound for nothing.
-            self.found[n, field] = min(found.scale, 1.0) if found.criterion == "quantile" else found.scale
+            self.found[n, field] = safe_scale(n, self.horizon, field, **self.options).scale
         return self.found[n, field]
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from signalprop._checks import whole_number
 from signalprop._regime_names import SUBCRITICAL_WITHIN, regime_by_scale
 from signalprop.energy import MAX_ZONAL_K
-from signalprop.fields import Field, as_field
+from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.budget import depth_budget, width_needed
-from signalprop.initialization.scale import MAX_HORIZON, MAX_WIDTH, SafeScale, safe_scale
+from signalprop.initialization.scale import MAX_HORIZON, MAX_WIDTH, WITHIN, SafeScale, safe_scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,9 +29,12 @@ class Advice:
     Attributes
     ----------
     verdict
-        ``"keep"``: Glorot is fine (at most one draw in twenty passes ten times its energy on the way, and at most one ends
-        below a tenth). ``"rescale"``: some scale keeps at least half of the draws within a factor of ten at every step.
-        ``"replace"``: no Gaussian scale does; use a recurrence that preserves norms.
+        - ``"keep"``: Glorot is fine. At most one draw in twenty passes ten times its energy at any step up to the horizon, and
+          at most one in twenty ends below a tenth; both also at the upper end of the 95 % interval of these shares.
+        - ``"rescale"``: otherwise, if some scale keeps at least half of the draws within a factor of ten at every step.
+        - ``"replace"``: no Gaussian scale does; use a recurrence that preserves norms.
+
+        The half of the last two is that of `held_share`, measured with `held_error`.
     scales
         `SafeScale` by criterion: glorot, quantile, and bounded, minimax, edge where they are defined.
     log_energy
@@ -41,6 +44,8 @@ class Advice:
         Natural log of the mean energy at the horizon at g = 1; None beyond the reach of the exact energies.
     held_share, held_scale
         The largest share of draws that one scale keeps within a factor of ten at every step, and that scale.
+    held_error
+        One standard error of that share.
     budget
         The longest horizon for which 95 % of draws can be kept so, by the best scale.
     mean_budget
@@ -60,6 +65,7 @@ class Advice:
     log_energy: dict[float, float]
     log_mean: float | None
     held_share: float
+    held_error: float
     held_scale: float
     budget: int
     mean_budget: int | None
@@ -116,6 +122,7 @@ class Advice:
             "log_energy_at_horizon": {str(q): value for q, value in self.log_energy.items()},
             "log_mean_at_horizon": self.log_mean,
             "held_share": self.held_share,
+            "held_error": self.held_error,
             "held_scale": self.held_scale,
             "budget": self.budget,
             "mean_budget": self.mean_budget,
@@ -157,7 +164,7 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
     kind = as_field(field)
     width = whole_number(n, "n", 1, MAX_WIDTH)
     steps = whole_number(horizon, "horizon", 1, MAX_HORIZON, "No Gaussian recurrence holds a signal that long.")
-    exact = kind is Field.COMPLEX or steps <= MAX_ZONAL_K
+    exact = steps <= by_field(kind, real=MAX_ZONAL_K, complex=MAX_HORIZON, quaternion=MAX_ZONAL_K)
     wanted = ["glorot", "quantile", *(["bounded", "minimax"] if exact else []), "edge"]
     scales = {name: safe_scale(width, steps, kind, criterion=name) for name in wanted}
     levels = one_draw_table.log_energies(width, steps, kind)
@@ -169,12 +176,13 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
         n=width,
         horizon=steps,
         field=kind,
-        verdict=_verdict(scales["quantile"].interval[1], log_energy[0.05], held_share),
+        verdict=verdict(width, steps, kind),
         regime=_regime(width, steps, log_mean),
         scales=scales,
         log_energy=log_energy,
         log_mean=log_mean,
         held_share=held_share,
+        held_error=one_draw_table.held_error(width, steps, kind),
         held_scale=math.exp(log_held),
         budget=depth_budget(width, kind, criterion="draw"),
         mean_budget=_or_none(lambda: depth_budget(width, kind)),
@@ -184,10 +192,14 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
     )
 
 
-def _verdict(largest_safe: float, log_low_end: float, held_share: float) -> str:
-    if largest_safe >= 1.0 and log_low_end >= _FADED:
+def verdict(n: int, horizon: int, field: Field) -> str:
+    """The verdict of `Advice`; errors of the table count against "keep"."""
+    largest, _ = safe_scale(n, horizon, field).largest_interval
+    levels = one_draw_table.log_energies(n, horizon, field)
+    low = levels[one_draw_table.AT_DEFAULT] - WITHIN * one_draw_table.log_energy_error(n, horizon, field, 0.05)
+    if largest >= 1.0 and low >= _FADED:
         return "keep"
-    return "rescale" if held_share >= 0.5 else "replace"
+    return "rescale" if one_draw_table.held(n, horizon, field)[0] >= 0.5 else "replace"
 
 
 def _regime(n: int, horizon: int, log_mean: float | None) -> str:

@@ -57,7 +57,7 @@ def answer(advice: Advice) -> str:
     """The first sentence or two."""
     found = advice.scales["quantile"]
     return sentence(
-        advice.verdict,
+        "rescale_one" if advice.verdict == "rescale" and found.scale == 1.0 else advice.verdict,
         g=f"{found.scale:.4g}",
         std=f"{found.std:.4g}",
         glorot_std=f"{advice.scales['glorot'].std:.4g}",

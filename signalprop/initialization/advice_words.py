@@ -10,6 +10,7 @@ SENTENCES = {
     # Answers.
     "keep": "Glorot is fine here: keep the usual Gaussian scale, standard deviation 1/sqrt(n).",
     "rescale": "Scale Glorot by g = {g} (standard deviation {std} instead of {glorot_std}): a Gaussian matrix can {just}hold a signal this long.",
+    "rescale_one": "No Gaussian scale is better here than Glorot's own, g = 1 (standard deviation {std}), and draws differ much: a Gaussian matrix can {just}hold a signal this long.",
     "replace": "Do not use Gaussian recurrent weights for this: no scale works. Glorot {fate}, and a scale small enough not to explode forgets. Use a recurrence that preserves norms, as shown below.",
     "gates_first": "If the layer is an LSTM or a GRU, its gates decide, not this scale: the lines for them are below.",
     # Why.

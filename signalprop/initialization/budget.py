@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import assert_never
 
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
 from signalprop._search import first_true, first_true_near
-from signalprop.fields import Field, as_field, one_of
+from signalprop.criteria import Sense, as_sense, refuse_unread
+from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.mean_path import log_mean
-from signalprop.initialization.scale import MAX_WIDTH, check_quantile
+from signalprop.initialization.scale import DEFAULT_TOLERANCE, MAX_WIDTH, check_quantile
 from signalprop.models import Model, as_model, by_model
 
 LARGEST_HORIZON = 10**8
-SENSES = ("mean", "draw")
+DEFAULT_SAMPLES = 2000
 _TABLE_SHARES = (0.05, 0.99)  # beyond, the tabulated draws are too few
 
 
 def depth_budget(
     n: int,
     field: str = "real",
-    tolerance: float = 0.1,
+    tolerance: float | None = None,
     model: str = "rnn",
     *,
     criterion: str = "mean",
-    quantile: float = one_draw_table.DEFAULT,
-    bound: float = one_draw_table.BOUND,
-    samples: int = 2000,
-    seed: int = 0,
+    quantile: float | None = None,
+    bound: float | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
 ) -> int:
     r"""Largest horizon T over which a Gaussian recurrence of width n holds a signal.
 
@@ -36,23 +39,30 @@ def depth_budget(
       k <= T. E(k) = Q_{n,k} (rnn) or S_{n,k}/(k+1) (lru) do not decrease with k; about sqrt(n) (24 tolerance)^{1/4} steps
       for complex weights and model="rnn". Exact energies, O(log T) evaluations.
     - ``criterion="draw"``: *some* scale g keeps a share `quantile` of the draws of W inside [1/bound, bound] at every step
-      k <= T. From the shipped table for bound 10 and shares from 0.05 to 0.99 (right to a few per cent), otherwise from
-      `samples` paths. model="rnn" only. 0 if already the first step fails.
+      k <= T. From the shipped table for bound 10 and shares from 0.05 to 0.99, otherwise, or if `samples` is given, from that
+      many paths. model="rnn" only. 0 if already the first step fails. The share is measured (status H), here with the standard
+      error of the draws behind it: at T = budget that of a fresh sample is `quantile` to within both errors. For the default
+      0.95 one standard error is 0.2 to 1 % of the draws, and so about 1 to 4 % of the budget.
 
     Parameters
     ----------
     n
         Width, 1 <= n <= 1e18; real and quaternion weights only as far as their exact energies reach (T < 20000 for rnn,
         5000 for lru); for sampled draws n <= 1e6.
-    field, tolerance, model
-        Number system, allowed relative growth of the mean, ``"rnn"`` or ``"lru"``.
-    criterion, quantile, bound, samples, seed
-        Which sense, and the parameters of the second.
+    field
+        Number system of the weights.
+    tolerance, model
+        For ``"mean"``: allowed relative growth of the mean (default 0.1), and ``"rnn"`` or ``"driven"``.
+    criterion
+        Which sense.
+    quantile, bound, samples, seed
+        For ``"draw"``: share of draws (default 0.95), bound (default 10), number of draws (default: the table where it applies,
+        else 2000), and their root seed, if there are any (default 0).
 
     Raises
     ------
     ValueError
-        Arguments out of range, or a budget beyond the reach of the exact energies.
+        Arguments out of range, an option that the criterion does not read, or a budget beyond the reach of the exact energies.
 
     Examples
     --------
@@ -61,12 +71,25 @@ def depth_budget(
     >>> depth_budget(4096, criterion="draw") > depth_budget(4096)
     True
     """
-    kind = as_field(field)
+    kind, sense, recurrence = as_field(field), as_sense(criterion), as_model(model)
     width = whole_number(n, "n", 1, MAX_WIDTH)
-    allowed = math.log1p(positive_float(tolerance, "tolerance"))
+    refuse_unread(
+        sense, {"tolerance": tolerance, "quantile": quantile, "bound": bound, "samples": samples, "seed": seed}
+    )
+    match sense:
+        case Sense.MEAN:
+            allowed = positive_float(DEFAULT_TOLERANCE if tolerance is None else tolerance, "tolerance")
+            return _mean_budget(width, kind, recurrence, math.log1p(allowed))
+        case Sense.DRAW:
+            _one_signal(recurrence)
+            share = one_draw_table.DEFAULT if quantile is None else quantile
+            return _draw_budget(width, kind, share, bound, samples, seed)
+        case _:
+            assert_never(sense)
+
+
+def _mean_budget(width: int, kind: Field, model: Model, allowed: float) -> int:
     limit = _reach(kind, model)
-    if one_of(criterion, SENSES, "criterion") == "draw":
-        return _draw_budget(width, kind, model, quantile, bound, samples, seed)
 
     def grown(k: int) -> bool:
         return k > limit or log_mean(width, k, kind, model) > allowed
@@ -74,7 +97,7 @@ def depth_budget(
     if kind is Field.COMPLEX:
         budget = first_true(grown, 1) - 1  # E(1) = 1 always
     else:  # near that of complex weights, for quaternions of twice the width: an evaluation costs O(k^2) here
-        like = width if kind is Field.REAL else min(2 * width, MAX_WIDTH)
+        like = by_field(kind, real=width, complex=width, quaternion=min(2 * width, MAX_WIDTH))
         guess = first_true(lambda k: log_mean(like, k, Field.COMPLEX, model) > allowed, 1)
         budget = limit if guess > 2 * limit else first_true_near(grown, 1, min(guess, limit)) - 1
     if budget == limit:
@@ -88,15 +111,15 @@ def depth_budget(
 def width_needed(
     horizon: int,
     field: str = "real",
-    tolerance: float = 0.1,
+    tolerance: float | None = None,
     model: str = "rnn",
     *,
     criterion: str = "mean",
-    quantile: float = one_draw_table.DEFAULT,
+    quantile: float | None = None,
 ) -> int:
     """Smallest width n whose `depth_budget` is at least `horizon`; about horizon^2/sqrt(24 tolerance) for complex weights.
 
-    ``criterion="draw"`` answers for bound 10 from the shipped table, and so to a few per cent of the horizon.
+    ``criterion="draw"`` answers for bound 10 from the shipped table, with the error that `depth_budget` states.
 
     Parameters
     ----------
@@ -108,7 +131,7 @@ def width_needed(
     Raises
     ------
     ValueError
-        Arguments out of range, or a width beyond 1e18.
+        Arguments out of range, an option that the criterion does not read, or a width beyond 1e18.
 
     Examples
     --------
@@ -116,33 +139,52 @@ def width_needed(
     >>> depth_budget(n) >= 76 > depth_budget(n - 1)
     True
     """
-    kind = as_field(field)
-    sense = one_of(criterion, SENSES, "criterion")
-    longest = LARGEST_HORIZON if sense == "draw" else min(_reach(kind, model), LARGEST_HORIZON)
-    steps = whole_number(horizon, "horizon", 1, longest)
-    allowed = math.log1p(positive_float(tolerance, "tolerance"))
-    if sense == "draw":
-        _draw_arguments(model, quantile, tabulated=True)
-
-    def holds(n: int) -> bool:
-        if n > MAX_WIDTH:
-            return True
-        if sense == "draw":
-            return one_draw_table.held(n, steps, kind)[0] >= quantile
-        return log_mean(n, steps, kind, model) <= allowed
-
-    width = 1 if holds(1) else first_true(holds, 1)
+    kind, sense, recurrence = as_field(field), as_sense(criterion), as_model(model)
+    refuse_unread(sense, {"tolerance": tolerance, "quantile": quantile})
+    match sense:
+        case Sense.MEAN:
+            longest = min(_reach(kind, recurrence), LARGEST_HORIZON)
+            steps = whole_number(horizon, "horizon", 1, longest)
+            asked = DEFAULT_TOLERANCE if tolerance is None else tolerance
+            allowed = math.log1p(positive_float(asked, "tolerance"))
+            width = _first_width(lambda n: log_mean(n, steps, kind, recurrence) <= allowed)
+            wish = f"tolerance={asked!r}"
+        case Sense.DRAW:
+            _one_signal(recurrence)
+            steps = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
+            share = one_draw_table.DEFAULT if quantile is None else quantile
+            check_quantile(share)
+            if not _tabulated(share):
+                raise ValueError(
+                    f"quantile must be between {_TABLE_SHARES[0]} and {_TABLE_SHARES[1]} for a width from the table, "
+                    f"got {share!r}."
+                )
+            width = _first_width(lambda n: one_draw_table.held(n, steps, kind)[0] >= share)
+            wish = f"quantile={share!r}"
+        case _:
+            assert_never(sense)
     if width > MAX_WIDTH:
-        raise ValueError(f"horizon={steps} with tolerance={tolerance!r} needs a width beyond {MAX_WIDTH}; allow more.")
+        raise ValueError(f"horizon={steps} with {wish} needs a width beyond {MAX_WIDTH}; ask for less.")
     return width
 
 
-def _draw_budget(n: int, field: Field, model: str, quantile: float, bound: float, samples: int, seed: int) -> int:
-    tabulated = bound == one_draw_table.BOUND and _TABLE_SHARES[0] <= quantile <= _TABLE_SHARES[1]
-    _draw_arguments(model, quantile, tabulated)
-    if positive_float(bound, "bound") <= 1.0:
+def _first_width(holds: Callable[[int], bool]) -> int:
+    """Smallest width that holds, or one past the largest there is."""
+
+    def found(n: int) -> bool:
+        return n > MAX_WIDTH or holds(n)
+
+    return 1 if found(1) else first_true(found, 1)
+
+
+def _draw_budget(
+    n: int, field: Field, quantile: float, bound: float | None, samples: int | None, seed: int | None
+) -> int:
+    check_quantile(quantile)
+    limit = positive_float(one_draw_table.BOUND if bound is None else bound, "bound")
+    if limit <= 1.0:
         raise ValueError(f"bound must be above 1, the energy at the start, got {bound!r}.")
-    if tabulated:
+    if samples is None and limit == one_draw_table.BOUND and _tabulated(quantile):
 
         def lost(horizon: int) -> bool:
             return one_draw_table.held(n, horizon, field)[0] < quantile
@@ -152,29 +194,30 @@ def _draw_budget(n: int, field: Field, model: str, quantile: float, bound: float
     from signalprop.montecarlo.sampling import sample
 
     whole_number(n, "n", 1, 10**6, "For sampled draws; bound=10 is answered from a table at any width.")
+    count = whole_number(DEFAULT_SAMPLES if samples is None else samples, "samples", 2)
+    root = whole_number(0 if seed is None else seed, "seed", 0)
     longest = max(8, 2 * math.isqrt(n))
     while True:  # the share falls with the horizon: once it is below, the path was long enough
-        paths = 2.0 * sample(n, longest, field, samples=samples, seed=seed).log_norms
-        shares, _ = held_share(paths, range(1, longest + 1), math.log(bound))
+        paths = 2.0 * sample(n, longest, field, samples=count, seed=root, driven=False).log_norms
+        shares, _ = held_share(paths, range(1, longest + 1), math.log(limit))
         if shares[-1] < quantile:
             return int((shares < quantile).argmax())
         longest *= 2
 
 
-def _draw_arguments(model: str, quantile: float, tabulated: bool) -> None:
-    if as_model(model) is not Model.RNN:
+def _tabulated(quantile: float) -> bool:
+    return _TABLE_SHARES[0] <= quantile <= _TABLE_SHARES[1]
+
+
+def _one_signal(model: Model) -> None:
+    if model is not Model.RNN:
         raise ValueError(
-            "criterion='draw' asks whether one signal survives, so it needs model='rnn', got model='driven', where fresh inputs "
-            "come in at each step; use criterion='mean'."
-        )
-    check_quantile(quantile)
-    if tabulated and not _TABLE_SHARES[0] <= quantile <= _TABLE_SHARES[1]:
-        raise ValueError(
-            f"quantile must be between {_TABLE_SHARES[0]} and {_TABLE_SHARES[1]} for a width from the table, got {quantile!r}."
+            f"criterion='draw' asks whether one signal survives, so it needs model='rnn', got model='{model}', where fresh "
+            "inputs come in at each step; use criterion='mean'."
         )
 
 
-def _reach(field: Field, model: str) -> int:
-    """Largest depth of the exact energies; refuses an unknown model."""
-    zonal = by_model(as_model(model), rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
-    return MAX_WIDTH if field is Field.COMPLEX else zonal
+def _reach(field: Field, model: Model) -> int:
+    """Largest depth of the exact energies."""
+    zonal = by_model(model, rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
+    return by_field(field, real=zonal, complex=MAX_WIDTH, quaternion=zonal)

@@ -174,6 +174,7 @@ def pack(directory: Path, target: Path) -> None:
     ValueError
         A set is missing.
     """
+    made_by = provenance()  # before the file changes, which would make the checkout dirty
     arrays: dict[str, NDArray[Any]] = {}
     revisions: dict[str, set[str]] = {"near": set(), "far": set()}
     for field in Field:
@@ -210,7 +211,7 @@ def pack(directory: Path, target: Path) -> None:
         "seed": SEED,
         "drawn_at": {name: sorted(found) for name, found in revisions.items()},  # git revisions
     }
-    target.with_suffix(".json").write_text(json.dumps({**facts, **provenance()}, indent=2) + "\n")
+    target.with_suffix(".json").write_text(json.dumps({**facts, **made_by}, indent=2) + "\n")
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,27 +44,39 @@ class MeanPath:
 
     def last(self, log_g: float) -> float:
         """Log of the mean energy at the horizon."""
-        if self.model is Model.RNN:
-            return self._log_q(self.horizon) + 2.0 * self.horizon * log_g
-        return float(self.path(log_g)[-1])
+        match self.model:
+            case Model.RNN:
+                return self._log_q(self.horizon) + 2.0 * self.horizon * log_g
+            case Model.DRIVEN:
+                return float(self.path(log_g)[-1])
+            case _:
+                assert_never(self.model)
 
     def peak(self, log_g: float) -> tuple[int, float]:
         """Step and log of the largest mean energy up to the horizon."""
-        if self.model is Model.RNN:
-            end = self.last(log_g)
-            return (self.horizon, end) if end > 0.0 else (0, 0.0)
-        path = self.path(log_g)
-        step = int(np.argmax(path))
-        return step, float(path[step])
+        match self.model:
+            case Model.RNN:
+                end = self.last(log_g)
+                return (self.horizon, end) if end > 0.0 else (0, 0.0)
+            case Model.DRIVEN:
+                path = self.path(log_g)
+                step = int(np.argmax(path))
+                return step, float(path[step])
+            case _:
+                assert_never(self.model)
 
     def dip(self, log_g: float) -> tuple[int, float]:
         """Step and log of the smallest mean energy up to the horizon."""
-        if self.model is Model.RNN:
-            step = _turn(self.horizon, lambda k: self._growth(k) + 2.0 * log_g)
-            return step, self._log_q(step) + 2.0 * step * log_g
-        path = self.path(log_g)
-        step = int(np.argmin(path))
-        return step, float(path[step])
+        match self.model:
+            case Model.RNN:
+                step = _turn(self.horizon, lambda k: self._growth(k) + 2.0 * log_g)
+                return step, self._log_q(step) + 2.0 * step * log_g
+            case Model.DRIVEN:
+                path = self.path(log_g)
+                step = int(np.argmin(path))
+                return step, float(path[step])
+            case _:
+                assert_never(self.model)
 
     def bounded(self, log_limit: float) -> float:
         """The largest log g with E(k; g) <= e^log_limit for 1 <= k <= horizon.
@@ -71,17 +84,28 @@ class MeanPath:
         Linear recurrence: min_k (log_limit - log Q_k)/(2k) is reached at k = horizon, because log Q is convex in k with
         log Q_0 = log Q_1 = 0.
         """
-        if self.model is Model.RNN:
-            return (log_limit - self._log_q(self.horizon)) / (2.0 * self.horizon)
-        return _root_of_increasing(lambda x: float(self.path(x)[1:].max()) - log_limit)
+        match self.model:
+            case Model.RNN:
+                return (log_limit - self._log_q(self.horizon)) / (2.0 * self.horizon)
+            case Model.DRIVEN:
+                return _root_of_increasing(lambda x: float(self.path(x)[1:].max()) - log_limit)
+            case _:
+                assert_never(self.model)
 
     def minimax(self) -> float:
         """The log g that minimises max_k |log E(k; g)|: there the peak and the dip are of one size.
 
         Linear recurrence: with the peak at T, log g = max_k -(log Q_T + log Q_k)/(2(T+k)), whose bracket rises and then falls.
         """
-        if self.model is Model.DRIVEN:
-            return _root_of_increasing(lambda x: float(self.path(x).max() + self.path(x).min()))
+        match self.model:
+            case Model.RNN:
+                return self._balanced()
+            case Model.DRIVEN:
+                return _root_of_increasing(lambda x: float(self.path(x).max() + self.path(x).min()))
+            case _:
+                assert_never(self.model)
+
+    def _balanced(self) -> float:
         end = self._log_q(self.horizon)
 
         def balance(k: int) -> float:

@@ -7,6 +7,7 @@ at step T for g = 1, and the largest share of draws that one g keeps within a fa
 Reading it at (n, T), c = T/sqrt(n):
 
 - n up to 12288, T within the rows around n: cubic interpolation, in log T inside a row and in log n between rows at the same T;
+  the share that is held, which falls from 1 within a narrow range of c, instead at the same c, linear in log n;
 - T beyond rows that end past c = 16: there the spectral radius has taken over and log-energies grow linearly in T;
 - n or T beyond that: at fixed c, where the law has a limit as n grows, from the rows that contain c; past c = 4 as a remainder
   to what the spectral radius makes of it (`spectral_edge`);
@@ -24,12 +25,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop.fields import Field
+from signalprop.fields import Field, by_field
 from signalprop.initialization.spectral_edge import log_radius_quantile
 from signalprop.models import Model, as_model
 
@@ -52,12 +53,22 @@ _SETTLED = 16.0  # from c = T/sqrt(n) = 16 on the spectral radius decides
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one field."""
+    """The rows of one field: near draws to near_reach, fewer from there to reach."""
 
     n: NDArray[np.int64]
     draws: NDArray[np.int64]
     reach: NDArray[np.int64]
+    near_draws: NDArray[np.int64]
+    near_reach: NDArray[np.int64]
     values: dict[str, Floats]
+
+    def draws_behind(self, n: int, horizon: float) -> int:
+        """Fewest draws of a row that is read at (n, horizon): near ones where they reach the same c, otherwise far ones."""
+        around = int(np.searchsorted(self.n, n))
+        first = around if around < len(self.n) and self.n[around] == n else max(0, around - 1)
+        chosen = slice(first, around + 1)
+        steps = horizon * np.sqrt(self.n[chosen] / n)
+        return int(np.where(steps <= self.near_reach[chosen], self.near_draws[chosen], self.draws[chosen]).min())
 
 
 @lru_cache
@@ -65,23 +76,31 @@ def table(field: Field) -> Table:
     """The rows of `field`, with log scales turned into z; a few milliseconds the first time."""
     with np.load(DATA, allow_pickle=False) as archive:
         values = {name: archive[f"{field.value}_{name}"].astype(np.float64) for name in NAMES}
-        n, draws, reach = (archive[f"{field.value}_{name}"] for name in ("n", "draws", "reach"))
+        sizes = {name: archive[f"{field.value}_{name}"] for name in ("n", "draws", "reach", "near_draws", "near_reach")}
     infinite = np.array([[infinite_log_scale(int(t), model) for t in HORIZONS] for model in MODELS])
     values["log_scale"] = 2.0 * HORIZONS[:, None] * (values["log_scale"] - infinite[:, :, None])
     values["log_scale_error"] = values["log_scale_error"] * 2.0 * HORIZONS
     values["held_log_scale"] = values["held_log_scale"] * 2.0 * HORIZONS
     values["log_energy"] = -values["log_energy"][..., ::-1]  # falls like z, its levels those of z
-    return Table(n, draws, reach, values)
+    return Table(**sizes, values=values)
 
 
 @lru_cache(maxsize=4096)
 def infinite_log_scale(horizon: int, model: str) -> float:
     """Largest log g with energy at most `BOUND` for k <= horizon at infinite width, where Q = 1.
 
-    rnn: log(BOUND)/(2T). lru: sum_{j<=T} g^{2j} = BOUND (T+1), by bisection.
+    rnn: log(BOUND)/(2T). driven: sum_{j<=T} g^{2j} = BOUND (T+1), by bisection.
     """
-    if as_model(model) is Model.RNN:
-        return math.log(BOUND) / (2.0 * horizon)
+    match kind := as_model(model):
+        case Model.RNN:
+            return math.log(BOUND) / (2.0 * horizon)
+        case Model.DRIVEN:
+            return _infinite_driven(horizon)
+        case _:
+            assert_never(kind)
+
+
+def _infinite_driven(horizon: int) -> float:
     low, high = 0.0, math.log(BOUND * (horizon + 1.0)) / (2.0 * horizon)  # the last term alone stays below
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -135,12 +154,34 @@ def log_energies(n: int, horizon: int, field: Field) -> Floats:
     return np.sort(-minus)
 
 
+def log_energy_error(n: int, horizon: int, field: Field, level: float) -> float:
+    """One standard deviation of the quantile `level` of `log_energies`: binomial, with the density of the quantiles around it."""
+    i = LEVELS.index(level)
+    low, high = max(i - 1, 0), min(i + 1, len(LEVELS) - 1)
+    levels = log_energies(n, horizon, field)
+    slope = (levels[high] - levels[low]) / (LEVELS[high] - LEVELS[low])
+    return float(slope * math.sqrt(level * (1.0 - level) / table(field).draws_behind(n, horizon)))
+
+
 def held(n: int, horizon: int, field: Field) -> tuple[float, float]:
     """Largest share of draws that one g keeps inside [1/BOUND, BOUND] for every k <= T, and the log of that g."""
     rows = table(field)
-    share, _ = _read(rows, "held_share", n, horizon)
-    z, _ = _read(rows, "held_log_scale", n, horizon)
+    around = _around_at_c(rows, n, horizon)
+    if around is None:
+        share, _ = _read(rows, "held_share", n, horizon)
+        z, _ = _read(rows, "held_log_scale", n, horizon)
+    else:
+        share, z = (
+            _between_at_c(rows, around, rows.values[name], n, horizon) for name in ("held_share", "held_log_scale")
+        )
     return min(max(float(share), 0.0), 1.0), float(z) / (2.0 * horizon)
+
+
+def held_error(n: int, horizon: int, field: Field) -> float:
+    """One standard deviation of the share of `held`, that of as many draws as stand behind it."""
+    draws = table(field).draws_behind(n, horizon)
+    share = min(max(held(n, horizon, field)[0], 1.0 / draws), 1.0 - 1.0 / draws)
+    return math.sqrt(share * (1.0 - share) / draws)
 
 
 def share_below(quantiles: Floats, value: float) -> tuple[float, float]:
@@ -182,9 +223,9 @@ def _read(
         return _spread_only(rows, values, n, horizon, share), np.zeros(values.shape[2:])
     last = 2.0 * _SETTLED
     if field is not None and c >= _RULED:
-        at = c if field is Field.REAL else min(c, last)
+        at = by_field(field, real=c, complex=min(c, last), quaternion=min(c, last))
         return _ruled_by_radius(rows, values, n, c, field, at)
-    return _at_c(rows, values, n, min(c, last), share)
+    return _at_c(rows, values, n, min(c, last))
 
 
 def _ruled_by_radius(rows: Table, values: Floats, n: int, c: float, field: Field, at: float) -> tuple[Floats, Floats]:
@@ -197,7 +238,7 @@ def _ruled_by_radius(rows: Table, values: Floats, n: int, c: float, field: Field
     def remainder(point: float) -> tuple[Floats, Floats]:
         chosen = _containing(rows, n, point)
         each = [
-            _along(values[r], int(rows.reach[r]), point * math.sqrt(rows.n[r]), False)
+            _along(values[r], int(rows.reach[r]), point * math.sqrt(rows.n[r]))
             - _radius_term(int(rows.n[r]), point, field)
             for r in chosen
         ]
@@ -243,22 +284,39 @@ def _between(rows: Table, reaching: NDArray[np.intp], values: Floats, n: int, ho
     """Value at n between the rows `reaching`, all of which hold the horizon."""
     chosen = reaching[_nearest(rows.n[reaching], n, 2 if share else 4)]
     weights = _lagrange(np.log(rows.n[chosen]), math.log(n))
-    each = np.stack([_along(values[r], int(rows.reach[r]), horizon, share) for r in chosen])
+    each = np.stack([_along(values[r], int(rows.reach[r]), horizon) for r in chosen])
     return np.asarray(np.tensordot(weights, each, axes=1))
 
 
-def _at_c(rows: Table, values: Floats, n: int, c: float, share: bool) -> tuple[Floats, Floats]:
+def _at_c(rows: Table, values: Floats, n: int, c: float) -> tuple[Floats, Floats]:
     """Value at fixed c: between the two rows around n that contain c, else on the line through the widest below n.
 
     Linear in u = sqrt(n^{-1/2} + 0.0007 c^5), which is how the spread of log ||W^k x||^2 goes: its variance is about
     (2/beta) c (n^{-1/2} + 0.0007 c^5) for small c. The doubt is the difference to a line in n^{-1/2}.
     """
     chosen = _containing(rows, n, c)
-    at_c = np.stack([_along(values[r], int(rows.reach[r]), c * math.sqrt(rows.n[r]), share) for r in chosen])
+    at_c = np.stack([_along(values[r], int(rows.reach[r]), c * math.sqrt(rows.n[r])) for r in chosen])
     x, x_n = 1.0 / np.sqrt(rows.n[chosen]), 1.0 / math.sqrt(n)
     bend = 0.0007 * c**5
     value = _line(np.sqrt(x + bend) - math.sqrt(x_n + bend), at_c)
     return value, np.abs(value - _line(x - x_n, at_c))
+
+
+def _around_at_c(rows: Table, n: int, horizon: int) -> NDArray[np.intp] | None:
+    """The row n, or those on both sides of it, if they hold as many sqrt(n) steps; None otherwise, or past `DENSE_TO`."""
+    if n > DENSE_TO:
+        return None
+    above = int(np.searchsorted(rows.n, n))
+    around = np.array([above] if rows.n[above] == n else [above - 1, above])
+    return around if (horizon * np.sqrt(rows.n[around] / n) <= rows.reach[around]).all() else None
+
+
+def _between_at_c(rows: Table, around: NDArray[np.intp], values: Floats, n: int, horizon: int) -> Floats:
+    """Value at n between rows at the same c, linear in log n; a row counts from its first step on."""
+    weights = _lagrange(np.log(rows.n[around]), math.log(n))
+    steps = np.maximum(1.0, horizon * np.sqrt(rows.n[around] / n))
+    each = np.stack([_along(values[r], int(rows.reach[r]), t) for r, t in zip(around, steps, strict=True)])
+    return np.asarray(np.tensordot(weights, each, axes=1))
 
 
 def _spread_only(rows: Table, values: Floats, n: int, horizon: int, share: bool) -> Floats:
@@ -270,7 +328,7 @@ def _spread_only(rows: Table, values: Floats, n: int, horizon: int, share: bool)
     for r in (lower, upper):
         held = min(horizon, int(rows.reach[r]))
         at.append(1.0 / rows.n[r])
-        scaled.append((_along(values[r], int(rows.reach[r]), held, share) - limit) * math.sqrt(rows.n[r] / held))
+        scaled.append((_along(values[r], int(rows.reach[r]), held) - limit) * math.sqrt(rows.n[r] / held))
     weight = 0.0 if lower == upper else (1.0 / n - at[1]) / (at[0] - at[1])
     return np.asarray(limit + (weight * scaled[0] + (1.0 - weight) * scaled[1]) * math.sqrt(horizon / n))
 
@@ -281,10 +339,10 @@ def _line(x: Floats, y: Floats) -> Floats:
     return np.asarray(flat.reshape(y.shape[1:]))
 
 
-def _along(row: Floats, reach: int, horizon: float, share: bool) -> Floats:
+def _along(row: Floats, reach: int, horizon: float) -> Floats:
     """Value of one row (horizons, ..) at a horizon >= 1 within its reach, not necessarily whole."""
     grid = HORIZONS[reach >= HORIZONS]
-    near = _nearest(grid, horizon, 2 if share else 4)
+    near = _nearest(grid, horizon, 4)
     weights = _lagrange(np.log(grid[near]), math.log(horizon))
     return np.asarray(np.tensordot(weights, row[near], axes=1))
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TOO_MANY = 1 << 26
+_TOO_LARGE = 1 << 28
 _PRESERVED = 0.01
 
 
@@ -113,8 +114,8 @@ def propagate(weights: Any, horizon: int, *, directions: int = 16, seed: int = 0
     Parameters
     ----------
     weights
-        A square matrix (NumPy, PyTorch, JAX), a ``torch.nn.RNN`` or ``RNNCell`` (the recurrent kernel of its first layer,
-        taken as linear), or a ``torch.nn.Linear`` with as many outputs as inputs.
+        A square matrix (NumPy, pandas, PyTorch, JAX; a sparse one is made dense), a ``torch.nn.RNN`` or ``RNNCell`` (the
+        recurrent kernel of its first layer, taken as linear), or a ``torch.nn.Linear`` with as many outputs as inputs.
     horizon
         Number of steps, at most 1e6.
     directions
@@ -125,7 +126,8 @@ def propagate(weights: Any, horizon: int, *, directions: int = 16, seed: int = 0
     Raises
     ------
     ValueError
-        Not a square matrix, entries that are not finite, all zero, or gated cells, whose recurrence is not W alone.
+        Not a square matrix of numbers, more than 2^28 entries, entries that are masked or not finite, all zero, or gated cells,
+        whose recurrence is not W alone.
 
     Examples
     --------
@@ -179,18 +181,44 @@ def _matrix(weights: Any) -> NDArray[Any]:
     name = type(weights).__name__
     if getattr(weights, "is_meta", False):
         raise ValueError("the tensor is on the meta device and holds no numbers; materialise it first.")
-    if hasattr(weights, "detach"):
-        weights = weights.detach().cpu()
-        weights = (weights.cdouble() if weights.is_complex() else weights.double()).numpy()
-    array = np.asarray(weights)
-    if array.dtype == object or array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
+    if np.ma.isMaskedArray(weights) and np.ma.getmaskarray(weights).any():
+        raise ValueError(f"the matrix has {int(np.ma.getmaskarray(weights).sum())} masked entries; fill them first.")
+    shape = tuple(getattr(weights, "shape", ()))
+    if len(shape) == 2 and shape[0] * shape[1] > _TOO_LARGE:
+        raise ValueError(
+            f"propagate holds the matrix densely and takes at most {_TOO_LARGE} entries, got shape {shape}."
+        )
+    try:
+        array = _dense(weights)
+        if array.dtype.kind not in "biufcV":  # V: also bfloat16 of JAX
+            raise TypeError
+        array = array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)
+    except (TypeError, ValueError, RuntimeError, NotImplementedError):
+        raise ValueError(f"propagate needs a square matrix of numbers, got {name} that holds none.") from None
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
         raise ValueError(f"propagate needs a square matrix, got {name} of shape {array.shape}.")
-    array = array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)
     if not np.isfinite(array).all():
         raise ValueError(f"the matrix has {int((~np.isfinite(array)).sum())} entries that are not finite numbers.")
     if not array.any():
         raise ValueError("the matrix is zero: no signal passes.")
     return array
+
+
+def _dense(weights: Any) -> NDArray[Any]:
+    """What NumPy makes of it, sparse, sharded and quantised matrices included."""
+    if hasattr(weights, "detach"):  # PyTorch
+        weights = weights.detach()
+        if hasattr(weights, "full_tensor"):
+            weights = weights.full_tensor()
+        if weights.is_quantized:
+            weights = weights.dequantize()
+        weights = weights.to_dense().cpu()
+        weights = (weights.cdouble() if weights.is_complex() else weights.double()).numpy()
+    elif hasattr(weights, "toarray"):  # SciPy
+        weights = weights.toarray()
+    elif hasattr(weights, "todense"):  # JAX
+        weights = weights.todense()
+    return np.asarray(weights)
 
 
 def _kernel_of(module: Any, name: str) -> Any:

@@ -7,28 +7,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._checks import positive_float, whole_number
 from signalprop._streams import child_seeds
+from signalprop.criteria import Criterion, as_criterion, refuse_unread
 from signalprop.energy import MAX_ZONAL_K, MAX_ZONAL_T
-from signalprop.fields import Field, as_field, one_of
+from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.mean_path import MeanPath
 from signalprop.initialization.spectral_edge import log_radius_quantile
-from signalprop.models import Model, as_model
+from signalprop.models import Model, as_model, by_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CRITERIA = ("quantile", "bounded", "minimax", "edge", "glorot")
+CRITERIA = tuple(Criterion)
 MAX_WIDTH = 10**18
 MAX_HORIZON = 10**6
 DEFAULT_SAMPLES = 2000
-_WITHIN = 1.96
+DEFAULT_TOLERANCE = 0.1
+WITHIN = 1.96  # standard errors of a 95 % interval
 
 Progress = Callable[[int, int], None]
 
@@ -40,9 +42,12 @@ class SafeScale:
     Attributes
     ----------
     scale
-        g: multiply Glorot-scaled (fan-in) Gaussian weights by it.
+        g: multiply Glorot-scaled (fan-in) Gaussian weights by it. For ``criterion="quantile"`` at most 1, as over few steps
+        a larger one would spend the bound for nothing.
     interval
         For ``criterion="quantile"`` the 95 % confidence interval of g; otherwise both ends are g.
+    largest, largest_interval
+        Scale and interval of ``criterion="quantile"`` as its definition has them, which may lie above 1; otherwise as above.
     tolerance, quantile, bound
         What was asked for; each criterion reads its own.
     source
@@ -53,14 +58,16 @@ class SafeScale:
     n: int
     horizon: int
     field: Field
-    model: str
-    criterion: str
+    model: Model
+    criterion: Criterion
     scale: float
     interval: tuple[float, float]
     source: str
     tolerance: float
     quantile: float
     bound: float
+    largest: float
+    largest_interval: tuple[float, float]
     drawn: NDArray[np.float64] | None = dataclass_field(default=None, repr=False, compare=False)
 
     @property
@@ -127,7 +134,7 @@ class SafeScale:
             quantiles, error = one_draw_table.log_scales(self.n, self.horizon, self.field, self.model)
             low, middle, high = (
                 one_draw_table.share_below(quantiles, self._log_scale + shift * error)
-                for shift in (-_WITHIN, 0.0, _WITHIN)
+                for shift in (-WITHIN, 0.0, WITHIN)
             )
             return 0.5 * (middle[0] + middle[1]), low[0], high[1]
         from scipy import stats
@@ -160,6 +167,7 @@ class SafeScale:
             "scale": self.scale,
             "std": self.std,
             "interval": list(self.interval),
+            "largest": {"scale": self.largest, "interval": list(self.largest_interval)},
             "source": self.source,
             "tolerance": self.tolerance,
             "quantile": self.quantile,
@@ -177,11 +185,11 @@ def safe_scale(
     *,
     model: str = "rnn",
     criterion: str = "quantile",
-    tolerance: float = 0.1,
-    quantile: float = one_draw_table.DEFAULT,
-    bound: float = one_draw_table.BOUND,
+    tolerance: float | None = None,
+    quantile: float | None = None,
+    bound: float | None = None,
     samples: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Progress | None = None,
 ) -> SafeScale:
     r"""The scale g for a width and a horizon: W has independent Gaussian entries with E|w_ij|^2 = g^2/n.
@@ -197,10 +205,10 @@ def safe_scale(
         ``"rnn"``: h <- W h, energy E(k; g) = g^{2k} Q_{n,k}. ``"lru"``: h <- W h + x with a fresh input each step, energy
         per step E(k; g) = sum_{j<=k} g^{2j} Q_{n,j}/(k+1).
     criterion
-        - ``"quantile"``: the largest g for which a share `quantile` of the draws of W keeps its energy at or below `bound` at
-          every step. One draw is what gets trained, so this is the default. At once from a shipped table for the default
-          quantile 0.95 and bound 10 (see `signalprop.initialization.one_draw_table`); otherwise, or if `samples` is
-          given, from that many draws of the width-free sampler: minutes where T and n are both in the thousands.
+        - ``"quantile"``: the largest g, but no more than 1, for which a share `quantile` of the draws of W keeps its energy at
+          or below `bound` at every step. One draw is what gets trained, so this is the default. At once from a shipped table
+          for the default quantile 0.95 and bound 10 (see `signalprop.initialization.one_draw_table`); otherwise, or if
+          `samples` is given, from that many draws of the width-free sampler: minutes where T and n are both in the thousands.
         - ``"bounded"``: the largest g with max_k E(k; g) <= 1 + tolerance: bounds the average over draws, which far past
           sqrt(n) steps is carried by draws nobody will see.
         - ``"minimax"``: the g that minimises ``max_k |log E(k; g)|``.
@@ -208,11 +216,15 @@ def safe_scale(
           arXiv:2505.19827): by Kostlan's product for complex and quaternion weights, from the shipped table for real ones up to
           n = 12288 (quantiles from 0.01 to 0.99), see `signalprop.initialization.spectral_edge`.
         - ``"glorot"``: 1.
-    tolerance, quantile, bound
-        Parameters of the criteria above.
+    tolerance
+        For ``"bounded"`` (default 0.1).
+    quantile
+        For ``"quantile"`` and ``"edge"`` (default 0.95).
+    bound
+        For ``"quantile"`` (default 10).
     samples, seed, progress
-        For ``criterion="quantile"``: number of draws (default: the table where it applies, else 2000), root seed, and a
-        callback ``progress(done, total)``.
+        For ``"quantile"``: number of draws (default: the table where it applies, else 2000), root seed of the draws if there
+        are any (default 0), and a callback ``progress(done, total)``.
 
     Returns
     -------
@@ -221,7 +233,7 @@ def safe_scale(
     Raises
     ------
     ValueError
-        Unknown names or values outside their ranges; the message says which.
+        Unknown names, values outside their ranges, or an option that the criterion does not read; the message says which.
 
     Notes
     -----
@@ -236,52 +248,68 @@ def safe_scale(
     >>> safe_scale(4096, 64, criterion="glorot").peak[0]
     64
     """
-    kind, recurrence = as_field(field), as_model(model)
+    kind, recurrence, chosen = as_field(field), as_model(model), as_criterion(criterion)
     width = whole_number(n, "n", 1, MAX_WIDTH)
-    one_of(criterion, CRITERIA, "criterion")
-    steps = whole_number(horizon, "horizon", 1, *_longest(criterion, kind, recurrence))
-    allowed = positive_float(tolerance, "tolerance")
-    check_quantile(quantile)
-    log_bound = math.log(_bound(bound))
-    whole_number(seed, "seed", 0)
+    steps = whole_number(horizon, "horizon", 1, *_longest(chosen, kind, recurrence))
+    refuse_unread(
+        chosen,
+        {
+            "tolerance": tolerance,
+            "quantile": quantile,
+            "bound": bound,
+            "samples": samples,
+            "seed": seed,
+        },
+    )
+    allowed = positive_float(DEFAULT_TOLERANCE if tolerance is None else tolerance, "tolerance")
+    share = one_draw_table.DEFAULT if quantile is None else quantile
+    check_quantile(share)
+    limit = _bound(one_draw_table.BOUND if bound is None else bound)
+    root = whole_number(0 if seed is None else seed, "seed", 0)
     if samples is not None:
         whole_number(samples, "samples", 2)
     drawn: NDArray[np.float64] | None = None
-    interval: tuple[float, float] | None = None
+    log_interval: tuple[float, float] | None = None
     source = "exact energies"
-    if criterion == "glorot":
-        log_g, source = 0.0, "definition"
-    elif criterion == "bounded":
-        log_g = MeanPath(width, steps, kind, recurrence).bounded(math.log1p(allowed))
-    elif criterion == "minimax":
-        log_g = MeanPath(width, steps, kind, recurrence).minimax()
-    elif criterion == "edge":
-        log_g, source = -log_edge(width, kind, quantile), "spectral edge"
-    elif samples is None and (quantile, bound) == (one_draw_table.DEFAULT, one_draw_table.BOUND):
-        quantiles, error = one_draw_table.log_scales(width, steps, kind, recurrence)
-        log_g, source = float(quantiles[one_draw_table.AT_DEFAULT]), "table"
-        interval = (math.exp(log_g - _WITHIN * error), math.exp(log_g + _WITHIN * error))
-    else:
-        from signalprop.montecarlo.quantiles import quantile_interval
+    match chosen:
+        case Criterion.GLOROT:
+            log_g, source = 0.0, "definition"
+        case Criterion.BOUNDED:
+            log_g = MeanPath(width, steps, kind, recurrence).bounded(math.log1p(allowed))
+        case Criterion.MINIMAX:
+            log_g = MeanPath(width, steps, kind, recurrence).minimax()
+        case Criterion.EDGE:
+            log_g, source = -log_edge(width, kind, share), "spectral edge"
+        case Criterion.QUANTILE if samples is None and (share, limit) == (one_draw_table.DEFAULT, one_draw_table.BOUND):
+            quantiles, error = one_draw_table.log_scales(width, steps, kind, recurrence)
+            log_g, source = float(quantiles[one_draw_table.AT_DEFAULT]), "table"
+            log_interval = (log_g - WITHIN * error, log_g + WITHIN * error)
+        case Criterion.QUANTILE:
+            from signalprop.montecarlo.quantiles import quantile_interval
 
-        drawn = np.sort(_drawn_log_scales(width, steps, kind, recurrence, log_bound, samples, seed, progress))
-        low, high = quantile_interval(drawn, 1.0 - quantile)
-        log_g = float(np.quantile(drawn, 1.0 - quantile, method="median_unbiased"))
-        interval, source = (math.exp(low), math.exp(high)), "samples"
-    g = math.exp(log_g)
+            drawn = np.sort(_drawn_log_scales(width, steps, kind, recurrence, math.log(limit), samples, root, progress))
+            log_interval, source = quantile_interval(drawn, 1.0 - share), "samples"
+            log_g = float(np.quantile(drawn, 1.0 - share, method="median_unbiased"))
+        case _:
+            assert_never(chosen)
+    largest = math.exp(log_g)
+    low, high = (largest, largest) if log_interval is None else (math.exp(end) for end in log_interval)
+    cap = 1.0 if chosen is Criterion.QUANTILE else math.inf
     return SafeScale(
-        width,
-        steps,
-        kind,
-        recurrence,
-        criterion,
-        g,
-        interval or (g, g),
-        source,
-        allowed,
-        float(quantile),
-        float(bound),
-        drawn,
+        n=width,
+        horizon=steps,
+        field=kind,
+        model=recurrence,
+        criterion=chosen,
+        scale=min(largest, cap),
+        interval=(min(low, cap), min(high, cap)),
+        source=source,
+        tolerance=allowed,
+        quantile=float(share),
+        bound=limit,
+        largest=largest,
+        largest_interval=(low, high),
+        drawn=drawn,
     )
 
 
@@ -296,7 +324,7 @@ def log_edge(n: int, field: Field, probability: float) -> float:
     ValueError
         Real weights, n <= 12288, and a probability outside [0.01, 0.99].
     """
-    if field is not Field.REAL or n > one_draw_table.DENSE_TO:
+    if n > by_field(field, real=one_draw_table.DENSE_TO, complex=0, quaternion=0):
         return log_radius_quantile(n, field, probability)
     if not one_draw_table.LEVELS[0] <= probability <= one_draw_table.LEVELS[-1]:
         raise ValueError(
@@ -312,16 +340,16 @@ def check_quantile(quantile: float) -> None:
         raise ValueError(f"quantile must lie strictly between 0 and 1, got {quantile!r}.")
 
 
-def _mean_reach(field: Field, model: str) -> int:
+def _mean_reach(field: Field, model: Model) -> int:
     """Longest horizon with exact mean energies of every step."""
-    if model == Model.DRIVEN:
-        return MAX_ZONAL_T
-    return MAX_HORIZON if field is Field.COMPLEX else MAX_ZONAL_K
+    return by_model(
+        model, rnn=by_field(field, real=MAX_ZONAL_K, complex=MAX_HORIZON, quaternion=MAX_ZONAL_K), driven=MAX_ZONAL_T
+    )
 
 
-def _longest(criterion: str, field: Field, model: str) -> tuple[int, str]:
+def _longest(criterion: Criterion, field: Field, model: Model) -> tuple[int, str]:
     """Largest horizon of a criterion, and what to use beyond it."""
-    if criterion in ("bounded", "minimax") and _mean_reach(field, model) < MAX_HORIZON:
+    if criterion in (Criterion.BOUNDED, Criterion.MINIMAX) and _mean_reach(field, model) < MAX_HORIZON:
         return _mean_reach(field, model), "Exact energies end there; use criterion='quantile'."
     return MAX_HORIZON, "No Gaussian recurrence holds a signal that long; use an orthogonal or unitary one."
 
@@ -336,7 +364,7 @@ def _drawn_log_scales(
     n: int,
     horizon: int,
     field: Field,
-    model: str,
+    model: Model,
     log_bound: float,
     samples: int | None,
     seed: int,

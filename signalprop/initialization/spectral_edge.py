@@ -3,11 +3,14 @@ r"""Quantiles of the spectral radius of W, at any width.
 Complex weights (Kostlan 1992): the squared moduli of the eigenvalues have, as a set, the law of independent
 Gamma(k)/n, k = 1..n, so P(radius <= r) = prod_k P(Gamma(k) <= n r^2) (status P). Quaternion weights (Rider 2003):
 Gamma(2k)/(2n). Real weights: the square root of the complex product (status H: right in the limit, Rider-Sinclair 2014, where
-Gumbel's law exp(-e^-x) becomes exp(-e^-x/2); at n = 1000 its 95 % quantile of radius - 1 is still 13 % too small).
+Gumbel's law exp(-e^-x) becomes exp(-e^-x/2)). Against the draws of `one_draw_table` its 95 % quantile of radius - 1 is too
+small by 24 % at n = 64, 12 % at n = 512 and 4 to 8 % from n = 2048 to 12288, where it begins to be used.
 
 The Gumbel law itself converges so slowly, like log log n/log n, that it is of no use at the widths of networks: at n = 200
-its 95 % quantile is off by 0.17. The product is summed term by term from k = n down, a few sqrt(n) terms, or for large n as an
-integral; each P(Gamma(k) <= y) by Wilson and Hilferty's cube root, right to 1 % of radius - 1.
+its 95 % quantile of the radius is too large by 0.15 for real and by 0.23 for complex weights. The product is summed term by
+term from k = n down, a few sqrt(n) terms, or for large n as an integral; each P(Gamma(k) <= y) by Wilson and Hilferty's cube
+root. Between the 1 % and the 99 % quantile the radius that comes out of it is that of the exact product to 0.015/n for n >= 2
+(status V, n up to 1e8), and at n = 1 to 0.07 for complex and 0.025 for quaternion weights.
 """
 
 from __future__ import annotations
@@ -18,17 +21,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop.fields import Field
+from signalprop.fields import Field, by_field
 
 _FAR = 14.0  # terms further than this many standard deviations are 1
 _MOST_TERMS = 300
 _ITERATIONS = 45
-_FRACTION = {Field.REAL: 0.5, Field.COMPLEX: 1.0, Field.QUATERNION: 1.0}
 
 
 def log_radius_quantile(n: int, field: Field, probability: float) -> float:
     """Log of the r with P(spectral radius <= r) = probability."""
-    target = math.log(probability) / _FRACTION[field]
+    target = math.log(probability) * by_field(field, real=2.0, complex=1.0, quaternion=1.0)
     low, high = -1.0, 1.0  # of log r sqrt(n)
     while _log_share(n, field, low / math.sqrt(n)) > target:
         low *= 2.0
@@ -45,7 +47,7 @@ def log_radius_quantile(n: int, field: Field, probability: float) -> float:
 
 def _log_share(n: int, field: Field, log_r: float) -> float:
     """Log of prod_j P(Gamma(s (n-j)) <= s n r^2), j = 0, 1, .., with s = 2 for quaternions and 1 otherwise."""
-    s = 2.0 if field is Field.QUATERNION else 1.0
+    s = by_field(field, real=1.0, complex=1.0, quaternion=2.0)
     terms = int(min(n, _FAR * math.sqrt(n) + 3))
     if terms <= _MOST_TERMS:
         return float(np.sum(_log_terms(np.arange(float(terms)), n, s, log_r)))

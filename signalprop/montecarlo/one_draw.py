@@ -8,9 +8,13 @@ below a bound, and a quantile of those scales keeps a given share of the draws t
 
 from __future__ import annotations
 
+import math
+from typing import assert_never
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from signalprop._checks import whole_numbers
 from signalprop._threads import thread_map
 from signalprop.models import Model, as_model
 
@@ -22,10 +26,14 @@ def scaled_path(log_energies: Floats, log_g: float | Floats, model: str) -> Floa
     """Log-energies (last axis: k = 0, 1, ..) at scale 1 turned into those of `model` ("rnn", "driven") at scale g."""
     steps = np.arange(log_energies.shape[-1])
     terms: Floats = log_energies + 2.0 * steps * np.asarray(log_g)[..., None]
-    if as_model(model) is Model.RNN:
-        return terms
-    sums: Floats = np.logaddexp.accumulate(terms, axis=-1) - np.log1p(steps)
-    return sums
+    match kind := as_model(model):
+        case Model.RNN:
+            return terms
+        case Model.DRIVEN:
+            sums: Floats = np.logaddexp.accumulate(terms, axis=-1) - np.log1p(steps)
+            return sums
+        case _:
+            assert_never(kind)
 
 
 def largest_log_scales(log_energies: Floats, horizons: ArrayLike, log_bound: float, model: str) -> Floats:
@@ -36,7 +44,7 @@ def largest_log_scales(log_energies: Floats, horizons: ArrayLike, log_bound: flo
     log_energies
         Paths at scale 1, shape (draws, K+1).
     horizons
-        Increasing horizons T, 1 <= T <= K.
+        Horizons T, 1 <= T <= K, none below the one before.
     log_bound
         Natural log of the bound.
     model
@@ -47,21 +55,34 @@ def largest_log_scales(log_energies: Floats, horizons: ArrayLike, log_bound: flo
     -------
     float64
         Shape (draws, len(horizons)).
+
+    Raises
+    ------
+    ValueError
+        Paths that are no table of real numbers, a horizon past their end or out of order, or a bound that is no number.
     """
-    wanted = np.asarray(horizons, dtype=np.int64)
+    energies, wanted = _paths(log_energies, log_bound), _wanted(horizons, log_energies)
     last = int(wanted[-1])
-    out = np.empty((len(log_energies), wanted.size))
-    if as_model(model) is Model.DRIVEN:
-        from signalprop.montecarlo._driven import driven_kernel  # numba: not needed for the linear recurrence
+    out = np.empty((len(energies), wanted.size))
+    match kind := as_model(model):
+        case Model.RNN:
+
+            def scales(paths: Floats, part: slice) -> None:
+                each = (log_bound - paths[:, 1:]) / (2.0 * np.arange(1, last + 1))
+                out[part] = np.minimum.accumulate(each, axis=1)[:, wanted - 1]
+
+        case Model.DRIVEN:
+            from signalprop.montecarlo._driven import driven_kernel  # numba: not needed for the linear recurrence
+
+            def scales(paths: Floats, part: slice) -> None:
+                driven_kernel(paths, wanted, log_bound, out[part])
+
+        case _:
+            assert_never(kind)
 
     def fill(start: int) -> None:
         part = slice(start, start + _BLOCK)
-        paths = np.ascontiguousarray(log_energies[part, : last + 1])
-        if as_model(model) is Model.RNN:
-            each = (log_bound - paths[:, 1:]) / (2.0 * np.arange(1, last + 1))
-            out[part] = np.minimum.accumulate(each, axis=1)[:, wanted - 1]
-        else:
-            driven_kernel(paths, wanted, log_bound, out[part])
+        scales(np.ascontiguousarray(energies[part, : last + 1]), part)
 
     for _ in thread_map(fill, range(0, len(out), _BLOCK)):
         pass
@@ -77,11 +98,18 @@ def held_share(log_energies: Floats, horizons: ArrayLike, log_bound: float) -> t
     Returns
     -------
     (float64, float64)
-        Share and log g for each of the (increasing) horizons.
+        Share and log g for each of the horizons, of which none is below the one before.
+
+    Raises
+    ------
+    ValueError
+        As `largest_log_scales`, or no path at all.
     """
-    wanted = np.asarray(horizons, dtype=np.int64)
+    energies, wanted = _paths(log_energies, log_bound), _wanted(horizons, log_energies)
+    if len(energies) == 0:
+        raise ValueError("held_share needs at least one path.")
     steps = 2.0 * np.arange(1, wanted[-1] + 1)
-    paths = log_energies[:, 1 : wanted[-1] + 1]
+    paths = energies[:, 1 : wanted[-1] + 1]
     high = np.minimum.accumulate((log_bound - paths) / steps, axis=1)[:, wanted - 1]
     low = np.maximum.accumulate((-log_bound - paths) / steps, axis=1)[:, wanted - 1]
     shares, log_scales = np.empty(wanted.size), np.empty(wanted.size)
@@ -97,3 +125,27 @@ def held_share(log_energies: Floats, horizons: ArrayLike, log_bound: float) -> t
         shares[column] = count.max() / len(paths)
         log_scales[column] = opens[best[best.size // 2]]
     return shares, log_scales
+
+
+def _paths(log_energies: Floats, log_bound: float) -> Floats:
+    """The paths in float64; refuses what is no table of real numbers, and a bound that is none."""
+    array = np.asarray(log_energies)
+    if array.ndim != 2 or array.dtype.kind not in "iuf" or np.ma.isMaskedArray(log_energies):
+        raise ValueError(
+            f"log_energies must be an array of real numbers of shape (draws, K + 1), got {type(log_energies).__name__} of shape "
+            f"{array.shape} and type {array.dtype}."
+        )
+    if np.isnan(array).any():
+        raise ValueError("log_energies must be numbers, got nan in a path.")
+    if not math.isfinite(log_bound) or log_bound <= 0.0:
+        raise ValueError(f"log_bound must be positive and finite, got {log_bound!r}.")
+    return array.astype(np.float64, copy=False)
+
+
+def _wanted(horizons: ArrayLike, log_energies: Floats) -> NDArray[np.int64]:
+    """Horizons as whole numbers in order, within the paths."""
+    longest = np.shape(log_energies)[1] - 1
+    wanted = np.atleast_1d(whole_numbers(horizons, "horizons", 1, longest, "That is where the paths end."))
+    if wanted.ndim != 1 or wanted.size == 0 or (np.diff(wanted) < 0).any():
+        raise ValueError("horizons must be a list in increasing order with at least one entry.")
+    return wanted

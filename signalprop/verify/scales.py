@@ -102,8 +102,7 @@ def _promise(field: str, samples: int) -> float:
     rows = one_draw_table.table(kind)
     for n, horizon in ((3, 20), (50, 45), (700, 60), (9000, 90)):
         paths = 2.0 * sampling.sample(n, horizon, field, samples=samples, seed=n).log_norms
-        draws = int(rows.draws[np.searchsorted(rows.n, n) - 1 :][:2].min())
-        error = math.sqrt(0.95 * 0.05 * (1.0 / samples + 1.0 / draws))
+        error = math.sqrt(0.95 * 0.05 * (1.0 / samples + 1.0 / rows.draws_behind(n, horizon)))
         for model in Model:
             log_g = float(one_draw_table.log_scales(n, horizon, kind, model)[0][one_draw_table.AT_DEFAULT])
             terms = paths + 2.0 * log_g * np.arange(horizon + 1)

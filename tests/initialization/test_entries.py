@@ -1,12 +1,14 @@
 import importlib
+import math
 import subprocess
 import sys
 
 import pytest
 
-from signalprop import safe_scale
+from signalprop import advise, safe_scale
+from signalprop.criteria import Criterion
 from signalprop.initialization import _entries
-from signalprop.initialization._entries import EntryScale, block_width
+from signalprop.initialization._entries import FIELD_OF_DTYPE, EntryScale, block_width
 
 
 @pytest.mark.parametrize(("shape", "width"), [((7, 7), 7), ((15, 5), 5), ((20, 5), 5), ((1, 1), 1), ((3, 1), 1)])
@@ -87,3 +89,18 @@ def test_frameworks_are_loaded_on_request_only():
         "assert jax.ginibre and 'jax' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+@pytest.mark.parametrize("criterion", [None, *Criterion])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_what_is_filled_in_is_what_the_page_prints(criterion, dtype):
+    field = FIELD_OF_DTYPE[dtype]
+    for n in (1, 2, 3, 7, 29, 64, 500):
+        for horizon in (1, 2, 4, 9, 40, 300):
+            options = {} if criterion is None else {"criterion": criterion}
+            std = EntryScale(horizon, None, options).std((n, n), dtype)
+            assert std == safe_scale(n, horizon, field, **options).std
+            advice = advise(n, horizon, field) if criterion is None and n * horizon < 5000 else None
+            if advice is not None:
+                wanted = 1.0 / math.sqrt(n) if advice.verdict == "keep" else std
+                assert advice.as_dict()["std"] == wanted

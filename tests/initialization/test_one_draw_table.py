@@ -28,7 +28,7 @@ def check_promise(n, horizon, field, model, count):
     kind = Field(field)
     levels, error = one_draw_table.log_scales(n, horizon, kind, model)
     rows = one_draw_table.table(kind)
-    draws = rows.draws[max(0, int(np.searchsorted(rows.n, n)) - 1) :][:2].min()
+    draws = rows.draws_behind(n, horizon)
     share = share_kept(n, horizon, field, model, levels[AT_DEFAULT], count)
     noise = 3.5 * math.sqrt(0.95 * 0.05 * (1.0 / count + 1.0 / draws))
     beyond = n > one_draw_table.DENSE_TO or horizon > rows.reach[np.searchsorted(rows.n, n) - 1]
@@ -86,7 +86,7 @@ def test_past_all_rows_the_scale_falls_to_the_spectral_edge(n, field):
 @pytest.mark.parametrize("field", FIELDS)
 def test_wide_driven_recurrences_have_the_scale_of_infinite_width(field):
     # sum_{j<=20} g^{2j} = 10 * 21 at infinite width.
-    g = safe_scale(10**18, 20, field, model="lru").scale
+    g = safe_scale(10**18, 20, field, model="driven").largest
     assert sum(g ** (2 * j) for j in range(21)) == pytest.approx(210.0, rel=1e-6)
 
 
@@ -200,8 +200,11 @@ def test_table_covers_what_it_says():
     for field in FIELDS:
         rows = one_draw_table.table(field)
         assert tuple(rows.n) == make_table.WIDTHS
-        sizes = [make_table.far_set(int(n), field) for n in rows.n]
-        assert [(size.draws, size.reach) for size in sizes] == list(zip(rows.draws, rows.reach, strict=True))
+        for i, n in enumerate(make_table.WIDTHS):
+            sets = make_table.row_sets(n, field)
+            far, near = sets["far"], sets.get("near", sets["far"])
+            assert (rows.draws[i], rows.reach[i]) == (far.draws, max(far.reach, near.reach))
+            assert (rows.near_draws[i], rows.near_reach[i]) == (near.draws, near.reach)
     real = one_draw_table.table(Field.REAL)
     assert real.reach[(real.n <= 12_288)].min() >= 2000
 

@@ -1,9 +1,13 @@
 import math
+import warnings
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from jax.experimental import sparse as jax_sparse
+from scipy import sparse
 
 from signalprop._streams import stream
 from signalprop.initialization import propagate
@@ -80,6 +84,51 @@ def test_what_holds_a_matrix_makes_no_difference():
     np.testing.assert_allclose(propagate(rotated, 9).scale, math.sqrt(2) * propagate(W, 9).scale)
 
 
+SPARSE = np.where(np.random.default_rng(8).random((40, 40)) < 0.2, np.round(W, 2), 0.0)
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        *(
+            getattr(sparse, f"{kind}_{what}")
+            for kind in ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
+            for what in ("matrix", "array")
+        ),
+        lambda w: quiet(np.matrix, w),
+        np.ma.masked_array,
+        pd.DataFrame,
+        lambda w: w.tolist(),
+        lambda w: w.astype(np.longdouble),
+        lambda w: torch.tensor(w).to_sparse(),
+        lambda w: quiet(torch.tensor(w).to_sparse_csr),
+        lambda w: torch.nn.Parameter(torch.tensor(w)),
+        lambda w: jax_sparse.BCOO.fromdense(jnp.asarray(w, dtype=jnp.float32)),
+        jnp.asarray,
+    ],
+)
+def test_every_holder_of_the_numbers_gives_the_same_path(hold):
+    want = propagate(SPARSE, 9, directions=3).log_signal
+    np.testing.assert_allclose(propagate(hold(SPARSE), 9, directions=3).log_signal, want, atol=1e-5)
+
+
+def test_numbers_of_few_bits():
+    coarse = np.round(4.0 * W) / 4.0  # exact in each type below
+    want = propagate(coarse, 9, directions=3).log_signal
+    quantised = quiet(torch.quantize_per_tensor, torch.tensor(coarse, dtype=torch.float32), 0.25, 0, torch.qint8)
+    for held in (quantised, torch.tensor(coarse, dtype=torch.float16), jnp.asarray(coarse, dtype=jnp.bfloat16)):
+        np.testing.assert_allclose(propagate(held, 9, directions=3).log_signal, want, atol=1e-12)
+    np.testing.assert_allclose(
+        propagate((4 * coarse).astype(np.int8), 9, directions=3).scale, propagate(4 * coarse, 9).scale
+    )
+
+
+def quiet(make, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of types that PyTorch calls experimental, or is about to drop
+        return make(*arguments)
+
+
 def test_nilpotent_matrices_end_in_nothing():
     found = propagate(np.eye(6, k=1), 10)
     assert (found.log_signal[:, 6:] == -np.inf).all()
@@ -104,7 +153,23 @@ def test_figure():
         (lambda: propagate(torch.nn.Linear(3, 4), 5), r"square matrix, got Parameter of shape \(4, 3\)"),
         (lambda: propagate(torch.empty(3, 3, device="meta"), 5), "on the meta device"),
         (lambda: propagate(torch.nn.ReLU(), 5), "got a module ReLU"),
-        (lambda: propagate("W", 5), "square matrix, got str"),
+        (lambda: propagate("W", 5), "square matrix of numbers, got str that holds none"),
+        (lambda: propagate([[1.0, 2.0], [3.0]], 5), "square matrix of numbers, got list that holds none"),
+        (lambda: propagate([["a", "b"], ["c", "d"]], 5), "square matrix of numbers, got list that holds none"),
+        (lambda: propagate(None, 5), "square matrix of numbers, got NoneType that holds none"),
+        (lambda: propagate(np.full((2, 2), None), 5), "square matrix of numbers, got ndarray that holds none"),
+        (lambda: propagate(pd.DataFrame({"a": ["x"]}), 5), "square matrix of numbers, got DataFrame that holds none"),
+        (
+            lambda: propagate(sparse.linalg.aslinearoperator(np.eye(3)), 5),
+            "square matrix of numbers, got .*Operator that",
+        ),
+        (lambda: propagate(sparse.csr_matrix((3, 4)), 5), r"square matrix, got csr_matrix of shape \(3, 4\)"),
+        (
+            lambda: propagate(sparse.csr_matrix((10**6, 10**6)), 5),
+            r"at most 268435456 entries, got shape \(1000000, 1000000\)",
+        ),
+        (lambda: propagate(np.ma.masked_less(np.eye(3), 0.5), 5), "6 masked entries; fill them first"),
+        (lambda: propagate(np.zeros((0, 0)), 5), r"square matrix, got ndarray of shape \(0, 0\)"),
     ],
 )
 def test_bad_input(call, message):

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from signalprop import exact, lru_energy, rnn_energy, sample
-from signalprop.fields import as_field
+from signalprop.criteria import Criterion
+from signalprop.fields import Field, as_field
 from signalprop.ginibre.dense import weights
 from signalprop.initialization import depth_budget, safe_scale, width_needed
-from signalprop.initialization.one_draw_table import table
+from signalprop.initialization.one_draw_table import table, tabled_log_edge
+from signalprop.initialization.spectral_edge import log_radius_quantile
 from signalprop.montecarlo.one_draw import scaled_path
 
 FIELDS = ["real", "complex", "quaternion"]
@@ -123,12 +125,12 @@ def test_quantile_keeps_its_promise_on_fresh_dense_matrices(n, horizon, field, s
     found = safe_scale(n, horizon, field, samples=samples, seed=1)
     assert found.source == ("table" if samples is None else "samples")
     fresh = sample(n, horizon, field, samples=count, seed=99, method="dense").log_norms
-    highest = scaled_path(2.0 * fresh, math.log(found.scale), "rnn").max(axis=1)
+    highest = scaled_path(2.0 * fresh, math.log(found.largest), "rnn").max(axis=1)
     share = np.mean(highest <= math.log(10.0))
     # Both the scale and the share are estimates: the binomial errors of the fresh draws and of those behind the scale add.
-    behind = samples or int(table(as_field(field)).draws[np.searchsorted(table(as_field(field)).n, n)])
+    behind = samples or table(as_field(field)).draws_behind(n, horizon)
     assert abs(share - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 * (1 / count + 1 / behind))
-    assert found.interval[0] <= found.scale <= found.interval[1]
+    assert found.largest_interval[0] <= found.largest <= found.largest_interval[1]
 
 
 @pytest.mark.parametrize("bound", [10.0, 4.0])
@@ -160,7 +162,7 @@ def test_edge_is_kostlans_product(n, field, twice):
     for quantile in (0.05, 0.5, 0.95, 0.999):
         g = safe_scale(n, 10, field, criterion="edge", quantile=quantile).scale
         product = special.gammainc(twice * np.arange(1, n + 1), twice * n / g**2).prod()
-        # The cube root approximation is right to 1 % of radius - 1; between quantiles that is little.
+        # The cube root is off by less than 0.015/n of the radius; between quantiles that is little.
         assert special.ndtri(product) == pytest.approx(special.ndtri(quantile), abs=0.05)
 
 
@@ -224,12 +226,39 @@ def test_budget_and_width_are_inverse():
         (lambda: safe_scale(10, 5, model="lru").plot(), "plot.. shows h <- W h"),
         (lambda: safe_scale(0, 5), "n must be at least 1"),
         (
+            lambda: safe_scale(9, 5, tolerance=0.2),
+            "tolerance belongs to criterion='bounded'; criterion='quantile' does not",
+        ),
+        (
+            lambda: safe_scale(9, 5, criterion="glorot", quantile=0.9),
+            "quantile belongs to criterion='quantile' or 'edge'",
+        ),
+        (lambda: safe_scale(9, 5, criterion="edge", bound=10.0), "bound belongs to criterion='quantile'"),
+        (lambda: safe_scale(9, 5, criterion="minimax", samples=9), "samples belongs to criterion='quantile'"),
+        (lambda: safe_scale(9, 5, criterion="bounded", seed=0), "seed belongs to criterion='quantile'"),
+        (lambda: depth_budget(9, quantile=0.9), "quantile belongs to criterion='draw'; criterion='mean' does not"),
+        (lambda: depth_budget(9, bound=5.0), "bound belongs to criterion='draw'"),
+        (lambda: depth_budget(9, samples=100), "samples belongs to criterion='draw'"),
+        (lambda: depth_budget(9, seed=0), "seed belongs to criterion='draw'"),
+        (lambda: depth_budget(9, "real", 0.2, criterion="draw"), "tolerance belongs to criterion='mean'"),
+        (lambda: depth_budget(9, model="driven", criterion="draw"), "needs model='rnn', got model='driven'"),
+        (lambda: depth_budget(9, criterion="worst"), "criterion must be one of 'mean' or 'draw', got 'worst'"),
+        (lambda: width_needed(9, quantile=0.9), "quantile belongs to criterion='draw'"),
+        (lambda: width_needed(9, tolerance=0.2, criterion="draw"), "tolerance belongs to criterion='mean'"),
+        (
+            lambda: width_needed(9, criterion="draw", quantile=0.999),
+            "between 0.05 and 0.99 for a width from the table, got 0.999",
+        ),
+        (
             lambda: safe_scale(10, 5, criterion="half"),
             "criterion must be one of 'quantile', 'bounded', 'minimax', 'edge' or 'glorot'",
         ),
-        (lambda: safe_scale(10, 5, model="gru"), "model must be one of 'rnn' or 'lru', got 'gru'"),
+        (lambda: safe_scale(10, 5, model="gru"), "model must be one of 'rnn' or 'driven', got 'gru'"),
         (lambda: safe_scale(10, 5, "octonion"), "field must be one of"),
-        (lambda: safe_scale(10, 5, tolerance=-0.1), "tolerance must be a positive finite number, got -0.1"),
+        (
+            lambda: safe_scale(10, 5, criterion="bounded", tolerance=-0.1),
+            "tolerance must be a positive finite number, got -0.1",
+        ),
         (lambda: safe_scale(10, 5, quantile=1.0), r"quantile must lie strictly between 0 and 1, got 1\.0"),
         (lambda: safe_scale(10, 5, bound=1.0), r"bound must be above 1, the energy at the start, got 1\.0"),
         (lambda: safe_scale(10, 5, quantile=0.999, samples=50), "50 samples do not reach the quantile 0.999"),
@@ -249,3 +278,58 @@ def test_budget_and_width_are_inverse():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("criterion", list(Criterion))
+@pytest.mark.parametrize("field", FIELDS)
+def test_an_option_is_read_or_refused(criterion, field):
+    values = {"tolerance": 0.3, "quantile": 0.8, "bound": 4.0, "samples": 300, "seed": 5}
+    plain = safe_scale(20, 30, field, criterion=criterion)
+    for name, value in values.items():
+        if name in criterion.options:
+            found = safe_scale(20, 30, field, criterion=criterion, **{name: value})
+            assert found.scale != plain.scale or name == "seed"  # the table has no seed
+        else:
+            with pytest.raises(ValueError, match=f"{name} belongs to criterion="):
+                safe_scale(20, 30, field, criterion=criterion, **{name: value})
+
+
+def test_samples_are_drawn_wherever_they_are_asked_for():
+    first, other = (depth_budget(60, "real", criterion="draw", samples=60, seed=seed) for seed in (1, 2))
+    assert first != other
+    assert safe_scale(60, 30, samples=200, seed=1).source == "samples"
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("model", ["rnn", "driven"])
+def test_the_quantile_scale_is_never_above_one(field, model):
+    for n in (1, 2, 3, 5, 10, 29, 100, 10**4, 10**9):
+        for horizon in (1, 2, 5, 20, 60):
+            found = safe_scale(n, horizon, field, model=model)
+            assert found.scale == min(found.largest, 1.0)
+            assert found.interval == tuple(min(end, 1.0) for end in found.largest_interval)
+            assert found.as_dict()["largest"]["scale"] == found.largest
+    assert safe_scale(1, 1, "real").largest == pytest.approx(1.6, abs=0.05)  # P(w^2 > 10/g^2) = 5 % at g = 1.61
+    drawn = safe_scale(30, 3, field, model=model, samples=100, seed=1)
+    assert drawn.scale == 1.0 < drawn.largest
+
+
+@pytest.mark.parametrize("field", ["complex", "quaternion"])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 30, 150, 800, 6000])
+def test_radius_is_as_close_to_the_product_as_is_said(field, n):
+    twice = 2 if field == "quaternion" else 1
+    shapes = twice * np.arange(max(1, n - 14 * math.isqrt(n) - 3), n + 1)
+    said = 0.015 / n if n > 1 else {"complex": 0.07, "quaternion": 0.025}[field]
+    for quantile in (0.01, 0.1, 0.5, 0.9, 0.99):
+        radius = 1.0 / safe_scale(n, 10, field, criterion="edge", quantile=quantile).scale
+
+        def product(r):
+            return special.gammainc(shapes, twice * n * r**2).prod()
+
+        assert product(max(radius - said, 0.0)) < quantile < product(radius + said)
+
+
+def test_the_real_law_is_short_of_drawn_radii_as_is_said():
+    for n, short, within in ((64, 0.24, 0.08), (512, 0.12, 0.06), (2048, 0.06, 0.06), (12_288, 0.06, 0.06)):
+        drawn, law = (math.expm1(log(n, Field.REAL, 0.95)) for log in (tabled_log_edge, log_radius_quantile))
+        assert 1.0 - law / drawn == pytest.approx(short, abs=within)

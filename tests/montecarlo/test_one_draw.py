@@ -74,3 +74,49 @@ def test_ranks_are_those_of_the_binomial_law(count):
         low, high = order_ranks(count, p, 0.95)
         assert low == int(stats.binom.ppf(0.025, count, p)) - 1
         assert high == int(stats.binom.ppf(0.975, count, p))
+
+
+@pytest.mark.parametrize(
+    "function", [lambda *a: largest_log_scales(*a, "rnn"), lambda *a: largest_log_scales(*a, "driven"), held_share]
+)
+@pytest.mark.parametrize(
+    ("paths", "horizons", "log_bound", "message"),
+    [
+        (PATHS, [41], TEN, "horizons must be at most 40, got 41.*where the paths end"),
+        (PATHS, [10**9], TEN, "horizons must be at most 40, got 1000000000"),
+        (PATHS, [5, 2**62], TEN, "horizons must be at most 40"),
+        (PATHS, [0], TEN, "horizons must be at least 1, got 0"),
+        (PATHS, [-3], TEN, "horizons must be at least 1, got -3"),
+        (PATHS, [2.5], TEN, "horizons must be a whole number, got 2.5"),
+        (PATHS, [], TEN, "horizons must be a list in increasing order"),
+        (PATHS, [7, 3], TEN, "horizons must be a list in increasing order"),
+        (PATHS, [[1, 2]], TEN, "horizons must be a list in increasing order"),
+        (
+            PATHS[0],
+            [1],
+            TEN,
+            r"log_energies must be an array of real numbers of shape \(draws, K \+ 1\), got ndarray of shape \(41,\)",
+        ),
+        (PATHS + 0j, [1], TEN, "real numbers .* type complex128"),
+        (np.ma.masked_less(PATHS, 0.0), [1], TEN, "real numbers .* got MaskedArray"),
+        (np.where(PATHS > 0.1, np.nan, PATHS), [1], TEN, "got nan in a path"),
+        (PATHS, [1], math.nan, "log_bound must be positive and finite, got nan"),
+        (PATHS, [1], 0.0, "log_bound must be positive and finite, got 0"),
+    ],
+)
+def test_bad_input(function, paths, horizons, log_bound, message):
+    with pytest.raises(ValueError, match=message):
+        function(paths, horizons, log_bound)
+
+
+def test_an_unknown_model_is_refused():
+    with pytest.raises(ValueError, match="model must be one of 'rnn' or 'driven', got 'gru'"):
+        scaled_path(PATHS, 0.0, "gru")
+    with pytest.raises(ValueError, match="model must be one of 'rnn' or 'driven', got 'gru'"):
+        largest_log_scales(PATHS, [3], TEN, "gru")
+
+
+def test_integers_and_single_horizons_are_taken():
+    paths = np.array([[0, 1, 2], [0, -1, 5]])
+    np.testing.assert_allclose(largest_log_scales(paths, 2, TEN, "rnn"), [[(TEN - 2) / 4], [(TEN - 5) / 4]])
+    np.testing.assert_allclose(largest_log_scales(paths, np.float64(1), TEN, "rnn"), [[(TEN - 1) / 2], [(TEN + 1) / 2]])
