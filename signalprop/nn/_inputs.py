@@ -70,7 +70,10 @@ def has_numbers(tensor: Tensor) -> bool:
 
 def takes_lengths(module: nn.Module) -> bool:
     """Whether ``module(inputs, lengths)`` is a call it knows."""
-    return "lengths" in inspect.signature(unwrapped(module).forward).parameters
+    try:
+        return "lengths" in inspect.signature(unwrapped(module).forward).parameters
+    except (TypeError, ValueError):  # nothing that Python could look into
+        return False
 
 
 def unwrapped(module: nn.Module) -> nn.Module:
@@ -87,7 +90,7 @@ def unwrapped(module: nn.Module) -> nn.Module:
 def flag(value: Any, name: str) -> bool:
     """Return `value` if it is True or False."""
     if not isinstance(value, bool):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
+        raise ValueError(f"{name} must be True or False, got {_shown(value)}.")
     return value
 
 
@@ -95,13 +98,13 @@ def at_least_zero(value: Any, name: str) -> None:
     """Raise unless `value` is a finite number, or a tensor with one, that is not negative."""
     number = isinstance(value, Real) or (isinstance(value, Tensor) and value.numel() == 1)
     if isinstance(value, bool) or not number or not 0.0 <= float(value) < math.inf:
-        raise ValueError(f"{name} must be a finite number of at least zero, got {value!r}.")
+        raise ValueError(f"{name} must be a finite number of at least zero, got {_shown(value)}.")
 
 
 def probability(value: Any, name: str) -> float:
     """Return `value` if it lies in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
-        raise ValueError(f"{name} must be a probability, got {value!r}.")
+        raise ValueError(f"{name} must be a probability, got {_shown(value)}.")
     return float(value)
 
 
@@ -110,3 +113,8 @@ def part(module: Any, name: str) -> nn.Module:
     if not isinstance(module, nn.Module):
         raise ValueError(f"{name} must be a torch.nn.Module, got {type(module).__name__}.")
     return module
+
+
+def _shown(value: Any) -> str:
+    """The value for a message; of a tensor or an array its shape."""
+    return f"a {type(value).__name__} of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)

@@ -168,7 +168,8 @@ class SequenceClassifier(nn.Module):
             return Bidirectional(recurrence(), back)
 
         self.blocks = nn.ModuleList(
-            ResidualBlock(layer(), d_model, dropout=dropout, **where) for _ in range(whole_number(depth, "depth", 1))
+            ResidualBlock(layer(), d_model, dropout=dropout, **where)
+            for _ in range(whole_number(depth, "depth", 1, 10_000))
         )
         self.norm = nn.LayerNorm(d_model, **where)
         self.head = nn.Linear(d_model, whole_number(classes, "classes", 1), **where)

@@ -65,8 +65,8 @@ class Recurrence(nn.Module):
     ``torch.autocast``; the two products with B and C follow autocast. Outputs have the type of the inputs.
 
     The parameters named in `dynamics` stay in float32 at least, also after ``.to(torch.bfloat16)`` or ``.half()``: in
-    bfloat16 phases would be off by up to 0.4 % and decay rates by 1 or 2 %, which adds up over the memory of a state, and most
-    steps of a training would be rounded away.
+    bfloat16 phases and decay rates would be off by up to 1 or 2 %, which adds up over the memory of a state, and most steps of
+    a training would be rounded away.
 
     Parameters
     ----------
@@ -117,8 +117,7 @@ class Recurrence(nn.Module):
         """The state x_0 = 0 of `batch` sequences. It holds the weights as they are now: make a new one after a training step."""
         if not torch.compiler.is_compiling():  # where a whole number may stand for any
             batch = whole_number(batch, "batch", 0)
-        state = self._start(batch)
-        return state._replace(system=self.system().copy())
+        return self._holding(self._start(batch))
 
     def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """One time step: inputs (batch, d_model) to outputs (batch, d_model) and the next state."""
@@ -131,9 +130,7 @@ class Recurrence(nn.Module):
         inputs = self._accept(inputs)
         if not isinstance(state, State):
             raise ValueError(f"state must be a State, as initial_state makes it, got {type(state).__name__}.")
-        if state.system is None:
-            state = state._replace(system=self.system().copy())
-        return self._advance(inputs, state)
+        return self._advance(inputs, state if state.system is not None else self._holding(state))
 
     def states(self, inputs: Tensor) -> Tensor:
         """States (batch, time, rows) of whole sequences, as real numbers whose squares sum to ||x_t||^2."""
@@ -174,6 +171,10 @@ class Recurrence(nn.Module):
         """As `initial_state`, with the parameters themselves where they are part of the system."""
         system = self.system()
         return State(system.enter.new_zeros(batch, system.enter.shape[0]), True, system)
+
+    def _holding(self, state: State) -> State:
+        """The state with a copy of the weights as they are now."""
+        return state._replace(system=(state.system or self.system()).copy())
 
     def _advance(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         assert state.system is not None
@@ -230,6 +231,8 @@ class Recurrence(nn.Module):
         """What `.to`, `.half()`, `.cuda()` and their like go through; the dynamics and their gradients stay wide."""
         parameters = dynamics_of(self)
         buffers = [each for values in _parametrizations(self) for each in values.buffers()]
+        beside = tuple(f"{name}_" for name in self.dynamics)  # of older spectral norm and pruning
+        buffers += [each for name, each in self.named_buffers(recurse=False) if name.startswith(beside)]
         steady = [*parameters, *buffers, *(each.grad for each in parameters if each.grad is not None)]
         places = {id(each) for each in steady}
 

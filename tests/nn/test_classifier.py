@@ -175,6 +175,11 @@ def test_a_sum_that_overflows_is_not_an_error():
         (lambda: classifier(vocabulary=7, features=None)(torch.ones(2, 3)), "tokens must be of type int64 or int32"),
         (lambda: classifier(vocabulary=7, features=None)(torch.tensor([[0, 7]])), r"tokens must lie in 0..6, got 7"),
         (lambda: classifier(vocabulary=7, features=None)(torch.tensor([[0, -1]])), r"tokens must lie in 0..6, got -1"),
+        (lambda: classifier(depth=2**70), "depth must be at most 10000"),
+        (
+            lambda: classifier(dropout=torch.ones(2, 3)),
+            r"dropout must be a probability, got a Tensor of shape \(2, 3\)",
+        ),
         (lambda: classifier(depth=0), "depth must be at least 1, got 0"),
         (lambda: classifier()(torch.ones(3, 9)), r"inputs must have shape \(batch, time, 2\).* got \(3, 9\)"),
         (lambda: classifier()(torch.ones(3, 0, 2)), r"with at least one time step, got \(3, 0, 2\)"),

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from layers import MAKERS, draw, make
-from torch.nn.utils import parametrizations
+from torch.nn.utils import parametrizations, prune
 
 from signalprop.nn import LRU, RotRNN, SequenceClassifier
 
@@ -108,10 +108,25 @@ def test_a_model_in_sixteen_bits_trains_and_loads():
         assert model.head.weight.dtype == torch.bfloat16
 
 
-def test_a_parametrized_kernel_is_kept():
-    layer = parametrizations.orthogonal(make("orthogonal", dtype=torch.float32), "W")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize(
+    "change",
+    [
+        parametrizations.orthogonal,
+        parametrizations.spectral_norm,
+        parametrizations.weight_norm,
+        torch.nn.utils.spectral_norm,
+        torch.nn.utils.weight_norm,
+        lambda layer, name: prune.l1_unstructured(layer, name, 3),
+    ],
+)
+def test_a_kernel_that_is_computed_is_kept(change):
+    layer = change(make("orthogonal", dtype=torch.float32), "W").eval()
+    layer(draw(2, 5, 3, dtype=torch.float32))  # older ways compute it in a call
     kernel = layer.W.detach().clone()
-    assert torch.equal(layer.bfloat16().W, kernel)
+    layer = layer.bfloat16()
+    assert layer(draw(2, 5, 3, dtype=torch.bfloat16)).dtype == torch.bfloat16
+    assert torch.equal(layer.W, kernel)
     assert layer.B.dtype == torch.bfloat16
 
 
