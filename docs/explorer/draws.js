@@ -96,9 +96,12 @@ const Draws = (() => {
   function held(n, horizon, field) {
     const rows = table(field);
     const around = aroundAtC(rows, n, horizon);
-    const [share, z] = [rows.heldShare, rows.heldLogScale].map((set) =>
-      around === null ? read(rows, set, n, horizon, null).value[0] : betweenAtC(rows, around, set, n, horizon)[0],
-    );
+    const c = horizon / Math.sqrt(n);
+    const [share, z] = [rows.heldShare, rows.heldLogScale].map((set) => {
+      if (around !== null) return betweenAtC(rows, around, set, n, horizon)[0];
+      if (n <= DENSE_TO && c <= 2 * SETTLED) return atC(rows, set, n, c).value[0]; // past the end of a row: still at this c
+      return read(rows, set, n, horizon, null).value[0];
+    });
     return { share: Math.min(Math.max(share, 0), 1), logG: z / (2 * horizon) };
   }
 

@@ -9,6 +9,7 @@ from typing import assert_never
 from signalprop import energy
 from signalprop._checks import positive_float, whole_number
 from signalprop._search import first_true, first_true_near
+from signalprop._streams import child_seeds
 from signalprop.criteria import Sense, as_sense, refuse_unread
 from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
@@ -42,7 +43,7 @@ def depth_budget(
       k <= T. From the shipped table for bound 10 and shares from 0.05 to 0.99, otherwise, or if `samples` is given, from that
       many paths. model="rnn" only. 0 if already the first step fails. The share is measured (status H), here with the standard
       error of the draws behind it: at T = budget that of a fresh sample is `quantile` to within both errors. For the default
-      0.95 one standard error is 0.2 to 1 % of the draws, and so about 1 to 4 % of the budget.
+      0.95 one standard error is 0.2 to 1 % of the draws, and so about 1 to 3 % of the budget.
 
     Parameters
     ----------
@@ -195,7 +196,8 @@ def _draw_budget(
 
     whole_number(n, "n", 1, 10**6, "For sampled draws; bound=10 is answered from a table at any width.")
     count = whole_number(DEFAULT_SAMPLES if samples is None else samples, "samples", 2)
-    root = whole_number(0 if seed is None else seed, "seed", 0)
+    # A root of its own: sample(n, k, seed=seed) then checks the budget by draws that did not choose it.
+    (root,) = child_seeds(whole_number(0 if seed is None else seed, "seed", 0), "depth budget", count=1)
     longest = max(8, 2 * math.isqrt(n))
     while True:  # the share falls with the horizon: once it is below, the path was long enough
         paths = 2.0 * sample(n, longest, field, samples=count, seed=root, driven=False).log_norms

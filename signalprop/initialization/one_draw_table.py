@@ -166,15 +166,17 @@ def log_energy_error(n: int, horizon: int, field: Field, level: float) -> float:
 def held(n: int, horizon: int, field: Field) -> tuple[float, float]:
     """Largest share of draws that one g keeps inside [1/BOUND, BOUND] for every k <= T, and the log of that g."""
     rows = table(field)
-    around = _around_at_c(rows, n, horizon)
-    if around is None:
-        share, _ = _read(rows, "held_share", n, horizon)
-        z, _ = _read(rows, "held_log_scale", n, horizon)
-    else:
-        share, z = (
-            _between_at_c(rows, around, rows.values[name], n, horizon) for name in ("held_share", "held_log_scale")
-        )
-    return min(max(float(share), 0.0), 1.0), float(z) / (2.0 * horizon)
+    around, c = _around_at_c(rows, n, horizon), horizon / math.sqrt(n)
+
+    def value(name: str) -> float:
+        if around is not None:
+            return float(_between_at_c(rows, around, rows.values[name], n, horizon))
+        if n <= DENSE_TO and c <= 2.0 * _SETTLED:  # past the end of a row: still at this c
+            return float(_at_c(rows, rows.values[name], n, c)[0])
+        return float(_read(rows, name, n, horizon)[0])
+
+    share, z = value("held_share"), value("held_log_scale")
+    return min(max(share, 0.0), 1.0), z / (2.0 * horizon)
 
 
 def held_error(n: int, horizon: int, field: Field) -> float:

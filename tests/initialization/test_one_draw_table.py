@@ -233,3 +233,33 @@ def test_a_row_is_what_its_script_draws(tmp_path, monkeypatch):
             np.moveaxis(found, steps, -1) for found in (packed[f"real_{name}"][0], near[name], far[name])
         )
         np.testing.assert_allclose(got, np.where(HORIZONS <= 64, of_near, of_far), rtol=2.0**-15)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("n", [7, 90, 600, 3000, 8192, 12_288, 12_289, 40_000])
+def test_the_held_share_falls_with_the_horizon(n, field):
+    root = math.sqrt(n)
+    horizons = sorted({max(1, round(c * root)) for c in np.geomspace(1.0, 20.0, 60)})
+    shares = np.array([one_draw_table.held(n, horizon, field)[0] for horizon in horizons])
+    errors = np.array([one_draw_table.held_error(n, horizon, field) for horizon in horizons])
+    assert (np.diff(shares) <= 4.0 * np.hypot(errors[1:], errors[:-1])).all()
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_the_error_of_an_energy_is_that_of_its_draws(field):
+    # 40 samples of the size of the row scatter about the tabulated quantile as its stated error says.
+    n, horizon = 16, 9
+    draws = one_draw_table.table(field).draws_behind(n, horizon)
+    ends = 2.0 * sample(n, horizon, field, samples=40 * 1000, seed=17, driven=False).log_norms[:, -1].reshape(40, 1000)
+    scatter = np.quantile(ends, 0.05, axis=1).std(ddof=1) * math.sqrt(1000 / draws)
+    # The variance of 40 is that of chi2(39): within a factor of 2.7 either way at 1e-6; the density is a coarse difference.
+    assert 0.5 < one_draw_table.log_energy_error(n, horizon, field, 0.05) / scatter < 2.0
+
+
+def test_draws_behind_are_those_of_the_rows_around():
+    rows = one_draw_table.table(Field.REAL)
+    at = int(np.searchsorted(rows.n, 1024))
+    assert rows.draws_behind(1024, rows.near_reach[at]) == rows.near_draws[at]
+    assert rows.draws_behind(1024, rows.near_reach[at] + 1) == rows.draws[at]
+    assert rows.draws_behind(3000, 100) == min(rows.near_draws[at + 1], rows.near_draws[at + 2])
+    assert rows.draws_behind(10**12, 10) == rows.draws[-1]
