@@ -78,6 +78,8 @@ class DenseLinearRNN(Recurrence):
         )
         self.horizon = whole_number(horizon, "horizon", 1)
         self.kernel = one_of(kernel, ("ginibre", "orthogonal"), "kernel")
+        if scale_options is not None and not isinstance(scale_options, dict):
+            raise ValueError(f"scale_options must be a dict, got {type(scale_options).__name__}.")
         if self.kernel == "orthogonal" and scale_options:
             raise ValueError(f"an orthogonal kernel has no scale to decide, got scale_options={scale_options!r}.")
         self.scale_options: ScaleOptions = scale_options or {}

@@ -93,10 +93,14 @@ def rotation_scan(decay: Tensor, angle: Tensor, inputs: Tensor, initial: Tensor 
     tensor([-0.0000, 0.5000])
     """
     for name, value in (("decay", decay), ("angle", angle), ("inputs", inputs), ("initial", initial)):
-        if value is not None and not tensor(value, name).is_floating_point():
+        if (name == "initial" and value is None) or tensor(value, name).is_floating_point():
+            continue
+        if value is not None:
             raise ValueError(f"{name} must hold real numbers, got type {value.dtype}.")
     if inputs.ndim != 4 or inputs.shape[-1] != 2:
         raise ValueError(f"inputs must have shape (batch, time, planes, 2), got {tuple(inputs.shape)}.")
+    if any(1 not in pair and pair[0] != pair[1] for pair in zip(decay.shape[::-1], angle.shape[::-1], strict=False)):
+        raise ValueError(f"decay and angle must fit each other, got {tuple(decay.shape)} and {tuple(angle.shape)}.")
     wide = torch.promote_types(torch.promote_types(decay.dtype, angle.dtype), torch.float32)
     decay, angle = decay.to(wide), angle.to(wide)
     rotation = torch.stack([decay * angle.cos(), decay * angle.sin()], -1)
@@ -140,7 +144,7 @@ def _prepared(
 ) -> tuple[Tensor, Tensor, Tensor, torch.dtype]:
     """Arguments of one type; a of three axes, of length one where it does not vary; and the type that is wanted back."""
     for name, value in (("coefficients", a), ("inputs", x), ("initial", initial)):
-        if value is not None:
+        if name != "initial" or value is not None:
             tensor(value, name)
     tail = (2,) if pairs else ()
     if x.ndim != 3 + len(tail):

@@ -292,6 +292,7 @@ def test_bad_inputs(kind):
         (lambda: RotRNN(4, 8, gamma_min=float("nan")), "got gamma_min=nan"),
         (lambda: RotRNN(4, 8, max_phase=0.0), r"max_phase must lie in \(0, 2 pi\], got 0.0"),
         (lambda: DenseLinearRNN(4, 8, horizon=0), "horizon must be at least 1, got 0"),
+        (lambda: DenseLinearRNN(4, 8, horizon=9, scale_options="glorot"), "scale_options must be a dict, got str"),
         (lambda: DenseLinearRNN(4, 8, horizon=9, kernel="haar"), "kernel must be one of .* got 'haar'"),
         (lambda: DenseLinearRNN(4, 8, horizon=9, kernel="orthogonal", scale_options=BOUNDED), "no scale to decide"),
         (lambda: DenseLinearRNN(4, 8, horizon=9, scale_options={"criterion": "x"}), "criterion must be one of"),

@@ -221,6 +221,10 @@ def test_bad_kinds(scan):
 def test_bad_rotations():
     with pytest.raises(ValueError, match=r"decay must be a torch.Tensor, got float"):
         rotation_scan(0.5, torch.ones(3), torch.ones(2, 4, 3, 2))
+    with pytest.raises(ValueError, match=r"decay and angle must fit each other, got \(4, 3\) and \(2,\)"):
+        rotation_scan(torch.ones(4, 3), torch.ones(2), torch.ones(2, 4, 3, 2))
+    with pytest.raises(ValueError, match=r"angle must be a torch.Tensor, got NoneType"):
+        rotation_scan(torch.ones(3), None, torch.ones(2, 4, 3, 2))
     x = torch.ones(2, 4, 3, 2)
     with pytest.raises(ValueError, match=r"inputs must have shape \(batch, time, planes, 2\), got \(2, 4, 3\)"):
         rotation_scan(torch.ones(3), torch.ones(3), x[..., 0])
