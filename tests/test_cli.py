@@ -271,6 +271,21 @@ def test_help_and_small_energies_load_nothing_heavy():
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
 
 
+@pytest.mark.parametrize("arguments", [["scale", "-n", "64", "-T", "20"], ["verify", "--list"], ["cite", "--list"]])
+def test_a_reader_that_has_gone_ends_the_command_in_silence(arguments):
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "signalprop", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()  # before a line is written
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+    assert said == ""
+
+
 def test_a_closed_pipe_is_not_a_traceback():
     command = f"{sys.executable} -m signalprop --help | head -n 1"
     done = subprocess.run(command, check=False, shell=True, capture_output=True, text=True, timeout=60)
