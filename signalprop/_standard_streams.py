@@ -16,7 +16,7 @@ from contextlib import contextmanager
 NOT_WRITTEN = 74
 CTRL_C = 130
 READER_GONE = 141
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+_FAILED = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def open_closed() -> None:
@@ -34,7 +34,7 @@ def open_closed() -> None:
 
 def is_of_output(error: BaseException) -> bool:
     """Whether an error comes from writing to a standard stream: those of files carry a name, or are sentences."""
-    return isinstance(error, OSError) and error.filename is None and error.errno in _FULL
+    return isinstance(error, OSError) and error.filename is None and error.errno in _FAILED
 
 
 @contextmanager

@@ -1,11 +1,15 @@
 """Standard streams that are closed, full or no longer read: the documented exit code, one sentence or silence."""
 
+import errno
 import os
 import shlex
 import subprocess
 import sys
 
 import pytest
+import typer
+
+from signalprop._terminal import sentences
 
 FULL = "signalprop: the output could not be written: No space left on device.\n"
 
@@ -37,6 +41,16 @@ def test_exit_codes(line, code, said):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (code, said)
+
+
+@pytest.mark.parametrize("number", [errno.EPIPE, errno.ENOSPC, errno.EIO])
+def test_an_output_that_fails_inside_a_command_is_no_refusal(number):
+    """Else it would be bad usage, exit code 2; what a file says by name or in a sentence of its own still is."""
+    with pytest.raises(OSError, match=os.strerror(number)), sentences():
+        raise OSError(number, os.strerror(number))
+    for error in (OSError(number, os.strerror(number), "log.csv"), OSError("no space for log.csv")):
+        with pytest.raises(typer.Exit), sentences():
+            raise error
 
 
 def test_a_file_that_is_opened_does_not_take_the_place_of_a_closed_stream(tmp_path):

@@ -1,6 +1,8 @@
 """Ctrl-C, SIGKILL and full disks in the middle of a training; standard streams that are closed or full."""
 
 import errno
+import itertools
+import multiprocessing
 import os
 import random
 import shlex
@@ -44,13 +46,6 @@ def start(*arguments, **options):
     command = [sys.executable, "-m", "signalprop", "train", *SETS, *SMALL, *arguments]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     return subprocess.Popen(command, env=ENVIRONMENT, text=True, **streams)
-
-
-def finish(*arguments):
-    process = start(*arguments)
-    out, err = process.communicate(timeout=600)
-    assert process.returncode == 0, err
-    return out
 
 
 def wait_for(path, process):
@@ -175,24 +170,42 @@ def test_ctrl_c_on_the_command_line_names_the_command_that_goes_on(tmp_path):
 
 @pytest.mark.slow
 def test_killed_at_twenty_random_moments(tmp_path):
-    course = ["--steps", "300", "--log-every", "3", "--checkpoint-every", "10", "--json"]
+    """SIGKILL to a process that trains; another one resumes, which may be killed too, until one comes to the end."""
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["signalprop.training"])  # one start of PyTorch for all
+
+    def started(directory, resume):
+        process = processes.Process(target=train, args=(SETTINGS,), kwargs={"directory": directory, "resume": resume})
+        process.start()
+        return process
+
+    def finished(directory, resume):
+        process = started(directory, resume)
+        process.join(600)
+        assert process.exitcode == 0
+
+    finished(tmp_path / "warm", False)
     began = time.monotonic()
-    finish("--directory", str(tmp_path / "whole"), *course)
+    finished(tmp_path / "whole", False)
     duration = time.monotonic() - began
     want = {name: (tmp_path / "whole" / name).read_bytes() for name in ("log.csv", "settings.json")}
-    rng, same, kept = random.Random(20), 0, []
-    for attempt in range(20):
+    rng, kills, same, rows = random.Random(20), 0, 0, []
+    for attempt in itertools.count():
+        if kills >= 20:
+            break
         place = tmp_path / str(attempt)
-        process = start("--directory", str(place), *course)
-        time.sleep(rng.uniform(0.2, 1.0) * duration)
-        process.kill()
-        process.communicate()
-        kept.append(len((place / "log.csv").read_text().splitlines()) if (place / "log.csv").exists() else 0)
-        finish("--directory", str(place), *course, "--resume")
+        for again in (False, True, True):
+            process = started(place, again)
+            process.join(rng.uniform(0.0, duration))
+            process.kill()
+            process.join()
+            kills += process.exitcode == -signal.SIGKILL
+            rows.append((place / "log.csv").read_bytes().count(b"\n") if (place / "log.csv").exists() else 0)
+        finished(place, True)
         same += all((place / name).read_bytes() == content for name, content in want.items())
-    print(f"{same} of 20 killed trainings ended with the same log; rows there when killed: {kept}")
-    assert same == 20
-    assert sum(2 < rows < 102 for rows in kept) >= 5
+    print(f"{kills} kills; {same} of {attempt} trainings ended with the same log; rows there when killed: {rows}")
+    assert same == attempt
+    assert sum(1 < count < len(want["log.csv"].splitlines()) for count in rows) >= 5
 
 
 def test_two_commands_in_one_directory(tmp_path):
