@@ -12,7 +12,11 @@ from typing import Any
 
 from signalprop._threads import cores
 
-_NO_NUMBERS = ("figures/", "verify/", "cli.py", "citations.py", "_terminal.py")
+# Commands, figures, checks, citations and what only they use: a change there changes no number of a run or a training.
+_NO_NUMBERS = (
+    "figures/", "verify/", "cli.py", "citations.py", "__main__.py", "_again.py", "_completion.py", "_options.py", "_spoken.py",
+    "_standard_streams.py", "_status.py", "_terminal.py", "_text.py",
+)  # fmt: skip
 LIBRARIES = ("numpy", "scipy", "numba", "python-flint", "pandas", "matplotlib")
 
 

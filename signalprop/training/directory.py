@@ -14,7 +14,7 @@ __all__ = ["begin", "first_rows_only", "taken"]
 
 LIBRARIES = ("signalprop", "torch", "numpy", "scipy", "numba")  # another version may round, or draw, differently
 RESULTS = "results.json"
-LARGEST_LOG = 1 << 32
+LARGEST_LOG = 1 << 20  # bytes of a log that has not gone on after step 0
 _MEND = (
     "Delete it to go on with these settings: the checkpoint knows its settings, data, versions and code, and none of another "
     "is used."

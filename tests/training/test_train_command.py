@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import math
 import tomllib
 import typing
 from pathlib import Path
@@ -11,8 +12,9 @@ from typer.testing import CliRunner
 
 from signalprop._catalogue import TASKS
 from signalprop._declared import hints, required
+from signalprop._terminal import show
 from signalprop.cli import app
-from signalprop.tasks import MAKERS, make
+from signalprop.tasks import MAKERS, load_arrays, make
 from signalprop.training import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +48,64 @@ def test_trains_and_reports(tmp_path):
     assert again.exit_code == 0, again.output
     assert "largest over smallest in the training" in again.stdout
     assert f"test loss      {answer['loss']:.6g} " in again.stdout
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_your_own_arrays_from_the_command_line(tmp_path, kind):
+    rng = np.random.default_rng(1)
+    inputs = rng.integers(0, 6, size=(40, 9)).astype(np.uint8)
+    arrays = {
+        "train_inputs": inputs[:32], "train_targets": inputs[:32, 0] % 2, "train_lengths": 1 + inputs[:32, 1],
+        "test_inputs": inputs[32:], "test_targets": inputs[32:, 0] % 2,
+    }  # fmt: skip
+    data = tmp_path / "data.npz"
+    if kind == "file":
+        np.savez(data, **arrays)
+    else:
+        data.mkdir()
+        for name, array in arrays.items():
+            np.save(data / f"{name}.npy", array)
+    arguments = ["train", "--task", "arrays", "--set", f"path={data}", "--width", "4", "--state", "8", "--batch", "8"]
+    arguments += ["--steps", "3", "--directory", str(tmp_path / "run"), "--json"]
+    answers = []
+    for more in ([], ["--resume"]):
+        result = runner.invoke(app, [*arguments, *more])
+        assert result.exit_code == 0, result.output
+        answers.append(json.loads(result.stdout))
+    assert answers[0] == answers[1]
+    assert answers[0]["task"] == "data.npz, 32 sequences of up to 9 steps"
+    assert answers[0]["settings"]["options"] == {"path": str(data)}
+    about = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert about["data"]["sha256"] == load_arrays(data).fingerprint
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["test"]["loss"] == answers[0]["loss"]
+
+
+def test_energies_of_any_size_are_readable(tmp_path, monkeypatch):
+    """Numbers as everywhere else in the package, and no ratio where an energy is 0."""
+    from signalprop import training
+
+    real = training.train
+
+    def exploded(settings, **options):
+        done = real(settings, **options)
+        for row, energy in zip(done.rows, ("1e-30", "1", "1.5e24"), strict=True):
+            row |= {"energy_1": energy, "energy_2": "0"}
+        return done
+
+    monkeypatch.setattr(training, "train", exploded)
+    result = runner.invoke(app, [*SMALL, "--directory", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    one, two = (line.split() for line in result.stdout.splitlines() if line.startswith("layer"))
+    assert one[1:] == [
+        "1",
+        *show(-30 * math.log(10)).split(),
+        *show(math.log(1.5e24)).split(),
+        *show(math.log(1.5e54)).split(),
+    ]
+    assert two == ["layer", "2", "0", "0", "-"]
+    assert max(map(len, result.stdout.split())) < 100
+    resumed = runner.invoke(app, [*SMALL, "--directory", str(tmp_path), "--resume", "--json"])
+    assert json.loads(resumed.stdout)["energies"]["2"]["ratio"] is None
 
 
 def test_options_come_before_the_file(tmp_path):
