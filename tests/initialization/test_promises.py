@@ -201,3 +201,21 @@ def test_budget_and_width_are_inverse(field):
         assert depth_budget(n, field, criterion="draw") >= horizon > depth_budget(n - 1, field, criterion="draw")
     budgets = [depth_budget(n, field, criterion="draw") for n in range(1, 400)]
     assert all(np.diff(budgets) >= -1)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_the_verdict_never_contradicts_the_share_beside_it(field):
+    """The page says "keep" and a share of draws that pass ten times their energy: at most one in twenty, at every width."""
+    widths = [*np.unique(np.geomspace(1, 30_000, 40).round().astype(int)).tolist(), 64, 1500, 2500, 3000]
+    for n in widths:
+        keep = turns(n, field, 40 + 8 * math.isqrt(n))[0]
+        for horizon in {1, keep // 2, keep, keep + 1, 3 * keep // 2}:
+            if horizon >= 1 and verdict(n, horizon, field) == "keep":
+                share = safe_scale(n, horizon, field, criterion="glorot").exploding_share()[0]
+                assert share <= 0.05, (n, horizon, share)
+
+
+@pytest.mark.parametrize(("n", "horizon"), [(2500, 134), (3000, 144), (1500, 98), (64, 17)])
+def test_more_than_one_draw_in_twenty_is_not_kept(n, horizon):
+    """Points whose fresh draws pass ten times their energy in 5.5 to 11 % of cases."""
+    assert verdict(n, horizon, Field.REAL) == "rescale"
