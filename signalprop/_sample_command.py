@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signalprop._options import Depth, FieldOption, Json, ModelOption, Seed, Width
+from signalprop._options import Depth, FieldOption, Json, MaxHours, ModelOption, Seed, Width
 from signalprop._standard_streams import CTRL_C
 from signalprop._status import mean_status
 from signalprop._terminal import (
@@ -105,10 +105,12 @@ def sample(
     negative_slope: Annotated[float, typer.Option("--negative-slope", help="Slope of leaky_relu below zero.")] = 0.01,
     untied: Annotated[bool, typer.Option("--untied", help="Fresh weights at every layer (feed-forward).")] = False,
     seed: Seed = 0,
+    max_hours: MaxHours = None,
     as_json: Json = False,
 ) -> None:
     """Draw random recurrences: median, mean, tail."""
     with sentences():
+        from signalprop._cost import allow
         from signalprop.montecarlo.cell import as_cell
         from signalprop.montecarlo.sampling import gathered
         from signalprop.montecarlo.sampling import sample as draw
@@ -121,9 +123,11 @@ def sample(
         with bar(f"sampling n={n}, k={k}") as report:
             running = _Running(report, model, method)
             try:
-                result = draw(
-                    n, k, field, driven=model is Model.DRIVEN, progress=running.progress, watch=running.watch, **options
-                )
+                with allow(hours=max_hours):
+                    result = draw(
+                        n, k, field, driven=model is Model.DRIVEN, progress=running.progress, watch=running.watch,
+                        **options,
+                    )  # fmt: skip
             except KeyboardInterrupt:
                 if sum(map(len, running.parts[0])) < 2:  # an error takes two
                     raise

@@ -18,6 +18,7 @@ _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|-?[\w.+-]*\w)")
 _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")  # repr of a choice
 # A name with an underscore is no word of English; in quotes, paths and calls it is something else.
 _NAME = re.compile(r"(?<![\w'\"/.=-])[a-z]+(?:_[a-z]+)+(?![\w'\"/.(=-])")
+_ALLOWED = re.compile(r"with signalprop\.allow\(hours=([\w.]+)\)")
 _SUBJECT = re.compile(r"^([A-Za-z_]\w*)(?= (?:must|has|needs|takes|lies|is)\b)")
 
 
@@ -51,6 +52,8 @@ def spoken(message: str, spelled: Mapping[str, str], others: Mapping[str, str]) 
         `options` of the command that was called, and of all the other commands.
     """
     message = _MEMBER.sub(r"\1", message)
+    if "max_hours" in spelled:
+        message = _ALLOWED.sub(rf"{spelled['max_hours']} \1", message)
     for python, words in PHRASES.items():
         message = message.replace(python, words)
 

@@ -18,7 +18,7 @@ from signalprop._again import again
 from signalprop._cite_command import CONTEXT as CITE_CONTEXT
 from signalprop._cite_command import cite
 from signalprop._moment_command import moment
-from signalprop._options import Depth, FieldOption, Json, ModelOption, Seed, Width
+from signalprop._options import Depth, FieldOption, Json, MaxHours, ModelOption, Seed, Width
 from signalprop._recurrence_command import recurrence
 from signalprop._regime_command import regime
 from signalprop._sample_command import sample
@@ -177,6 +177,7 @@ def run(
         str, typer.Option("--executor", help="threads, processes or dask://HOST:PORT (a running scheduler).")
     ] = "threads",
     workers: Annotated[int | None, typer.Option("--workers", help="Threads or processes (default: all cores).")] = None,
+    max_hours: MaxHours = None,
     as_json: Json = False,
 ) -> None:
     """Draw a plan of many cells; survives being killed.
@@ -184,12 +185,14 @@ def run(
     The same command in the same directory goes on where it was.
     """
     with _sentences():
+        from signalprop._cost import allow
         from signalprop.montecarlo.plan import Plan
         from signalprop.montecarlo.run import run as draw
 
         wanted = Plan.load(plan)
         try:
-            frame = draw(wanted, directory, executor, workers=workers)
+            with allow(hours=max_hours):
+                frame = draw(wanted, directory, executor, workers=workers)
         except KeyboardInterrupt:
             typer.echo(f"\nstopped; what was drawn is safe in {directory}. To go on: {again(context)}", err=True)
             raise typer.Exit(CTRL_C) from None

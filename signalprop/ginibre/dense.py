@@ -95,6 +95,14 @@ def samples_per_chunk(n: int, field: Field) -> int:
     return max(1, min(256, _CHUNK_NUMBERS // (field.beta * n * n)))
 
 
+def room(n: int, k: int, field: Field, count: int, tied: bool) -> float:
+    """Bytes that the drawing of a chunk of `count` samples takes."""
+    numbers = field.beta * n * (n + 8.0 if tied else 8.0)
+    if field is Field.QUATERNION:  # blocks of complex numbers beside their halves
+        numbers *= 3.0
+    return 8.0 * count * (numbers + 5.0 * (k + 1.0))
+
+
 def draw_chunk(
     n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator, driven: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

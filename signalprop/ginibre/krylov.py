@@ -22,6 +22,7 @@ from signalprop.ginibre._hessenberg import hessenberg_kernel
 from signalprop.ginibre._normals import fill_normal
 
 _CHUNK_NUMBERS = 1 << 18
+_CHUNK_STEPS = 1 << 24
 _LARGEST_NUMBERS = 1 << 27
 
 
@@ -39,7 +40,13 @@ def samples_per_chunk(n: int, k: int, field: Field) -> int:
             f"k must be at most {_largest_k(field)} for method='krylov' with {field.value} weights (1 GiB a sample), "
             f"got {k}; use signalprop.rnn_energy for the exact mean."
         )
-    return max(1, min(512, _CHUNK_NUMBERS // max(1, numbers)))
+    return max(1, min(512, _CHUNK_NUMBERS // max(1, numbers), _CHUNK_STEPS // (k + 1)))
+
+
+def room(n: int, k: int, field: Field) -> float:
+    """Bytes that the drawing of one chunk takes: random numbers, the matrix at work, and paths with their copies."""
+    count, numbers = samples_per_chunk(n, k, field), field.beta * _entries(min(k, n))
+    return 8.0 * numbers * (count + 2) + 40.0 * count * (k + 1.0)
 
 
 def draw_chunk(n: int, k: int, field: Field, count: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -11,7 +11,8 @@ from typing import TypeVar, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import positive_float, whole_number
+from signalprop._checks import positive_float, shown, whole_number
+from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, generator
 from signalprop.fields import Field, as_field, choices
 from signalprop.ginibre import dense, krylov, tempered
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 REPETITIONS = 16  # of method="tempered"
 _LARGEST_SLOPE = 1e6
 _LARGEST_ARRAY = 1 << 27
+_CHUNK_STEPS = 1 << 24
 
 
 class Method(StrEnum):
@@ -59,9 +61,10 @@ class Cell:
             case Method.KRYLOV:
                 return krylov.samples_per_chunk(self.n, self.k, self.field)
             case Method.DENSE:
+                most = max(1, _CHUNK_STEPS // (self.k + 1))
                 if self.layer.tied:
-                    return dense.samples_per_chunk(self.n, self.field)
-                return max(1, min(256, (1 << 22) // (self.field.beta * self.n)))  # n numbers a layer and sample
+                    return min(dense.samples_per_chunk(self.n, self.field), most)
+                return max(1, min(256, (1 << 22) // (self.field.beta * self.n), most))  # n numbers per layer and sample
             case _:
                 assert_never(self.method)
 
@@ -114,13 +117,26 @@ class Cell:
         beta, path, columns = self.field.beta, 4e-8 * (self.k + 1), min(self.k, self.n)
         match self.method:
             case Method.TEMPERED:
-                return path + self.particles * beta * self.k * columns**2 * (2e-8 + 1.5e-10 * columns)
+                return path + tempered.seconds(self.n, self.k, self.field, self.particles)
             case Method.KRYLOV:
                 return path + beta * columns**2 * (4e-9 + 1e-10 * beta * self.k)
             case Method.DENSE:
                 if self.layer.tied:
                     return path + beta * self.n**2 * (1e-8 + 1e-9 * self.k)
                 return path + 2e-8 * beta * self.n * (self.k + 1)
+            case _:
+                assert_never(self.method)
+
+    @property
+    def room(self) -> float:
+        """Bytes that the drawing of one chunk takes, roughly."""
+        match self.method:
+            case Method.TEMPERED:
+                return tempered.room(self.n, self.k, self.field, self.particles)
+            case Method.KRYLOV:
+                return krylov.room(self.n, self.k, self.field)
+            case Method.DENSE:
+                return dense.room(self.n, self.k, self.field, self.per_chunk, self.layer.tied)
             case _:
                 assert_never(self.method)
 
@@ -205,7 +221,13 @@ def as_cell(
                 whole_number(n, "n", 1, limit, "That many numbers a layer do not fit; the mean is exactly 1.")
         case _:
             assert_never(how)
-    return Cell(width, depth, kind, how, layer, count, root)
+    cell = Cell(width, depth, kind, how, layer, count, root)
+    refuse_beyond_bounds(
+        f"One draw of width {shown(width)} and {shown(depth)} steps",
+        memory=cell.room,
+        instead="signalprop.energy has the exact mean.",
+    )
+    return cell
 
 
 def named(options: type[Name], value: str, argument: str) -> Name:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -101,7 +102,7 @@ class Plan:
             for n in self._widths:
                 seen: dict[int, float] = {}
                 for value in self.k or self.c or ():  # type: ignore[union-attr]
-                    k = int(value) if self.k is not None else round(value * math.sqrt(n))
+                    k = int(value) if self.k is not None else _steps(value, n)
                     if k in seen:
                         raise ValueError(f"c = {seen[k]!r} and c = {value!r} are both k = {k} at n = {n}; keep one.")
                     seen[k] = value
@@ -170,13 +171,22 @@ def _listed(value: Any, name: str) -> list[Any]:
     return value
 
 
+def _steps(c: float, n: int) -> int:
+    steps = c * math.sqrt(n)
+    if not math.isfinite(steps):
+        raise ValueError(
+            f"c = {c!r} is more steps than a number holds at n = {n}; c is the number of steps over sqrt(n)."
+        )
+    return round(steps)
+
+
 def _ratio(value: Any) -> float:
     return 0.0 if value == 0 and not isinstance(value, bool) else positive_float(value, "c")
 
 
 def _refuse_twice(values: Sequence[Any], name: str) -> None:
     if len(set(values)) < len(values):
-        twice = next(value for value in values if list(values).count(value) > 1)
+        twice = next(value for value, count in Counter(values).items() if count > 1)
         raise ValueError(f"{name} holds {twice!r} twice; the same draws would be counted as two cells.")
 
 

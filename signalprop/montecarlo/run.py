@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from signalprop._blas import one_blas_thread_if
 from signalprop._checks import whole_number
 from signalprop._terminal import PATIENCE, bar, running_text
+from signalprop._threads import cores
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
 from signalprop.montecarlo.cell import Method
+from signalprop.montecarlo.cost import DAY, refuse_impossible
 from signalprop.montecarlo.executors import pool
 from signalprop.montecarlo.plan import Plan
 from signalprop.montecarlo.store import Memory, RunDirectory
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
+LONGEST = 30 * DAY  # what nobody has to ask for: on a cluster it is less
 
 
 class Progress:
@@ -136,7 +139,8 @@ def run(
     Raises
     ------
     ValueError
-        A directory that holds another plan or versions; an unknown executor.
+        A directory that holds another plan or versions; an unknown executor; work that is estimated to take more than a month
+        on `workers`, or more than 80 % of the memory (`signalprop.allow` lifts both).
     OSError
         Another process works in the directory; the disk is full; a worker process died.
     KeyboardInterrupt
@@ -156,6 +160,9 @@ def run(
     if not isinstance(plan, Plan):
         raise ValueError(f"run needs a signalprop.montecarlo.Plan, got {plan!r}.")
     count = None if workers is None else whole_number(workers, "workers", 1)
+    in_memory = 16 * len(plan.models) if directory is None else 0
+    cells = "one cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
+    refuse_impossible(f"A plan of {cells}", plan.cells, count or cores(), in_memory, LONGEST)
     blocks = cut(plan)
     store = Memory(plan) if directory is None else RunDirectory(directory, plan, resume=resume)
     try:

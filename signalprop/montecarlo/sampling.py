@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._blas import one_blas_thread_if
-from signalprop._checks import whole_number
-from signalprop._threads import thread_map
+from signalprop._checks import shown, whole_number
+from signalprop._threads import cores, thread_map
 from signalprop.fields import Field
 from signalprop.ginibre.dense import Layer
 from signalprop.montecarlo.cell import Cell, Method, as_cell
+from signalprop.montecarlo.cost import DAY, refuse_impossible
 from signalprop.montecarlo.estimate import Estimate
 
 _LARGEST_ARRAY = 1 << 27
@@ -172,7 +173,8 @@ def sample(
     Raises
     ------
     ValueError
-        Unknown names, counts out of range, an activation that the field or the method does not have.
+        Unknown names, counts out of range, an activation that the field or the method does not have; work that is estimated to
+        take more than a day, or more than 80 % of the memory (`signalprop.allow` lifts both).
 
     Examples
     --------
@@ -192,6 +194,10 @@ def sample(
             f"samples * (k + 1) must be at most {_LARGEST_ARRAY} (the paths fill 1 GiB), got {cell.rows} * {cell.k + 1}; "
             "draw fewer samples or a shorter path."
         )
+    refuse_impossible(
+        f"{cell.samples} samples of width {shown(cell.n)} and {cell.k} steps", [cell], min(threads or cores(), cell.chunks),
+        40 * (cell.k + 1), DAY,
+    )  # fmt: skip
     rnn_parts: list[NDArray[np.float64]] = []
     lru_parts: list[NDArray[np.float64]] = []
     done = 0

@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalprop import sample
@@ -32,6 +32,7 @@ def test_equal_plans_are_equal_and_frozen():
         plan.seed = 5
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["real", "complex", "quaternion"]), min_size=1, unique=True),
     st.lists(st.integers(1, 10**18), min_size=1, max_size=4, unique=True),
@@ -101,7 +102,7 @@ def test_a_file_that_is_no_text(tmp_path):
         ({"samples": 1}, "samples must be at least 2, got 1"),
         ({"samples": 10**10}, "samples must be at most .* Split the plan over seeds"),
         ({"seed": -1}, "seed must be at least 0"),
-        ({"models": "lstm"}, "models must be one of 'rnn' or 'lru', got 'lstm'"),
+        ({"models": "lstm"}, "models must be one of 'rnn' or 'driven', got 'lstm'"),
         ({"method": "exact"}, "method must be one of 'krylov'"),
         ({"method": "tempered", "samples": 100}, "samples must be at least 128, got 100"),
         ({"method": "tempered", "tied": False}, "method='tempered' covers linear tied weights only"),
@@ -109,7 +110,7 @@ def test_a_file_that_is_no_text(tmp_path):
         ({"activation": "relu", "method": "dense", "fields": "complex"}, "activation='relu' needs field='real'"),
         (
             {"fields": "real", "activation": "relu", "method": "dense", "models": ["rnn", "lru"]},
-            "models='lru' needs activation='linear', got 'relu'",
+            "models='driven' needs activation='linear', got 'relu'",
         ),
         ({"n": range(1, 2000), "c": [i / 7 for i in range(1000)]}, "at most 1000000 cells"),
     ],

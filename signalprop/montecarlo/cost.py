@@ -1,0 +1,39 @@
+"""What it takes to draw cells, estimated before the first number is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from signalprop._cost import refuse_beyond_bounds
+from signalprop.montecarlo.cell import Cell, Method
+
+DAY = 86400.0
+_PIECE_BYTES = 150.0  # of a chunk in the list of what is to be drawn
+_PIECE_SECONDS = 2e-5
+_INSTEAD = {
+    Method.KRYLOV: "Fewer samples will do for most questions, and signalprop.energy has the exact mean.",
+    Method.DENSE: "method='krylov' has the same law for linear tied weights at a cost that does not depend on n.",
+    Method.TEMPERED: "Fewer particles will do for most questions, and signalprop.energy has the exact mean.",
+}
+
+
+def refuse_impossible(what: str, cells: Iterable[Cell], workers: int, kept: int, longest: float) -> None:
+    """Refuse cells that would take more than `longest` seconds on that many workers, or more memory than there is.
+
+    `kept` is the number of bytes that stay of each row.
+    """
+    seconds, most, rows, chunks = 0.0, 0.0, 0, 0
+    method = Method.KRYLOV
+    for cell in cells:
+        seconds += cell.rows * cell.row_seconds
+        most = max(most, cell.room)
+        rows += cell.rows
+        chunks += cell.chunks
+        method = cell.method
+    refuse_beyond_bounds(
+        what,
+        seconds=seconds / workers + _PIECE_SECONDS * chunks,
+        memory=workers * most + kept * rows + _PIECE_BYTES * chunks,
+        instead=_INSTEAD[method],
+        default_seconds=longest,
+    )
