@@ -23,6 +23,7 @@ from signalprop.montecarlo.estimate import QUANTILES, Estimate
 Name = TypeVar("Name", bound=StrEnum)
 Floats = NDArray[np.float64]
 REPETITIONS = 16  # of method="tempered"
+_DEFAULT_SLOPE = 0.01
 _LARGEST_SLOPE = 1e6
 _LARGEST_ARRAY = 1 << 27
 _CHUNK_STEPS = 1 << 24
@@ -180,7 +181,7 @@ def as_cell(
     seed: int,
     method: str,
     activation: str = "linear",
-    negative_slope: float = 0.01,
+    negative_slope: float = _DEFAULT_SLOPE,
     tied: bool = True,
 ) -> Cell:
     """Check the arguments of `signalprop.sample` and return the cell they name.
@@ -199,6 +200,10 @@ def as_cell(
     if not isinstance(tied, bool):
         raise ValueError(f"tied must be True or False, got {tied!r}.")
     layer = Layer(named(Activation, activation, "activation"), _slope(negative_slope), tied)
+    if layer.activation is not Activation.LEAKY_RELU and layer.negative_slope not in (0.0, _DEFAULT_SLOPE):
+        raise ValueError(
+            f"negative_slope belongs to activation='leaky_relu'; activation={activation!r} does not read it, leave it out."
+        )
     if layer.activation is not Activation.LINEAR and kind is not Field.REAL:
         raise ValueError(
             f"activation={activation!r} needs field='real', because it compares with zero; got field={str(kind)!r}."

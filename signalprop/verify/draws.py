@@ -95,8 +95,8 @@ def _same_law(field: str, samples: int) -> float:
 def _untied(samples: int) -> float:
     draws = [
         sampling.sample(
-            50, 10, "real", samples=samples, seed=i, method="dense", activation=name, negative_slope=0.5, tied=False
+            50, 10, "real", samples=samples, seed=i, method="dense", activation=name, negative_slope=slope, tied=False
         )
-        for i, name in enumerate(("linear", "relu", "leaky_relu"))
+        for i, (name, slope) in enumerate((("linear", 0.0), ("relu", 0.0), ("leaky_relu", 0.5)))
     ]
     return max(abs(draw.rnn().z or 0.0) for draw in draws)

@@ -197,6 +197,10 @@ def test_heavy_tail_is_called_by_its_name():
         ({"n": 10**9, "k": 10**6}, r"k must be at most \d+ for method='krylov' with complex weights"),
         ({"n": 2 * 10**18}, "n must be at most"),
         ({"n": 10.5}, "n must be a whole number"),
+        (
+            {"negative_slope": 0.3},
+            "negative_slope belongs to activation='leaky_relu'; activation='linear' does not read it",
+        ),
         ({"negative_slope": -1.0}, "negative_slope must be a positive finite number"),
         ({"negative_slope": 1e200}, "negative_slope must be at most 1e\\+06"),
         ({"tied": "no"}, "tied must be True or False, got 'no'"),
