@@ -164,7 +164,7 @@ def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> N
     if as_json:
         print_json({**about, **estimate.as_dict(), "status": sure, "cite": cited})
         return
-    energy_name = "||h(k)||^2/||x||^2" if model is Model.RNN else "||h(t)||^2/n"
+    energy_name = by_model(model, rnn="||h(k)||^2/||x||^2", driven="||h(t)||^2/n")
     layer = activation.value + (f" (slope {negative_slope:g})" if activation.value == ActivationName.LEAKY_RELU else "")
     kind = f"{'recurrent' if tied else 'feed-forward'} {layer} network with {field.value} weights"
     drawn = f"{result.samples} {'repetitions' if estimate.repeated else 'draws'}"

@@ -74,7 +74,7 @@ def running_text(estimate: Estimate) -> str:
     """An estimate in a few words, beside a bar."""
     mean = "mean not to be trusted"
     if estimate.trusted:
-        mean = f"mean {show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"
+        mean = f"mean {show(estimate.log_mean)} +- {100 * estimate.relative_error:.2g} %"
     if estimate.repeated:
         return f"{mean} ({estimate.samples} repetitions)"
     return f"median {show(estimate.log_median)}, {mean} ({estimate.samples} draws)"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -67,13 +67,15 @@ def relative_variance(n: int, k: int, field: str = "real", *, log: bool = False)
     """
     kind = as_field(field)
     width = whole_number(n, "n", 1, 10**18, "Use exact.energy_variance, which has no bound on n.")
-    if kind is Field.COMPLEX:
-        farthest = max(MAX_SUM_K, math.floor(_LIMIT_C * math.sqrt(width)))
-        depth = whole_number(
-            k, "k", 0, farthest, "There the relative variance is about c e^(c^2)/(4 sqrt(n)), c = k/sqrt(n)."
-        )
-    else:
-        depth = whole_number(k, "k", 0, exact.MAX_LOOP_K, exact.BEYOND_LOOPS)
+    match kind:
+        case Field.COMPLEX:
+            farthest = max(MAX_SUM_K, math.floor(_LIMIT_C * math.sqrt(width)))
+            beyond = "There the relative variance is about c e^(c^2)/(4 sqrt(n)), c = k/sqrt(n)."
+        case Field.REAL | Field.QUATERNION:
+            farthest, beyond = exact.MAX_LOOP_K, exact.BEYOND_LOOPS
+        case _:
+            assert_never(kind)
+    depth = whole_number(k, "k", 0, farthest, beyond)
     value = log_relative_variance(width, depth, kind)
     return np.float64(value) if log else np.exp(value)
 
@@ -83,19 +85,27 @@ def log_relative_variance(n: int, k: int, field: Field) -> float:
     """`relative_variance` by its log, for checked arguments."""
     if k == 0:
         return -math.inf
-    if field is not Field.COMPLEX:
-        ratio = exact.energy_variance(n, k, field) / exact.rnn_energy(n, k, field) ** 2
-        return math.log(ratio.numerator) - math.log(ratio.denominator)
+    match field:
+        case Field.REAL | Field.QUATERNION:
+            ratio = exact.energy_variance(n, k, field) / exact.rnn_energy(n, k, field) ** 2
+            return math.log(ratio.numerator) - math.log(ratio.denominator)
+        case Field.COMPLEX:
+            return _log_complex(n, k)
+        case _:
+            assert_never(field)
+
+
+def _log_complex(n: int, k: int) -> float:
     if k < _SERIES_C * math.sqrt(n):
         terms = (k, k * (k - 1) * (2 * k + 5) / 6, k * (k - 1) * (9 * k**3 + 24 * k**2 - k - 46) / 60)
         return math.log(sum(term / float(n) ** power for power, term in enumerate(terms, 1)))
     if k > MAX_SUM_K:
-        c = k / math.sqrt(n)
-        return _log_critical_variance(c) - 0.5 * math.log(n)
+        return _log_critical_variance(k / math.sqrt(n)) - 0.5 * math.log(n)
     from signalprop._fourth_moment import log_fourth_moment_kernel
 
-    ratio_log = float(log_fourth_moment_kernel(float(n), k)) - 2.0 * float(energy.rnn_energy(n, k, field, log=True))
-    return ratio_log if ratio_log > 40.0 else math.log(math.expm1(ratio_log))
+    log_square = 2.0 * float(energy.rnn_energy(n, k, Field.COMPLEX, log=True))
+    log_ratio = float(log_fourth_moment_kernel(float(n), k)) - log_square
+    return log_ratio if log_ratio > 40.0 else math.log(math.expm1(log_ratio))
 
 
 def critical_variance(c: float) -> float:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +32,15 @@ from signalprop._checks import shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, generator
 from signalprop._threads import cores, go_on, stop_flag, thread_map
-from signalprop.fields import Field, as_field, one_of
+from signalprop.fields import Field, as_field
 from signalprop.ginibre import _tilted
 from signalprop.ginibre._normals import fill_normal
+from signalprop.models import as_model, by_model, energy_of
 
 if TYPE_CHECKING:
     from signalprop.montecarlo.estimate import Estimate
 
 Floats = NDArray[np.float64]
-MODELS = ("rnn", "lru")
 _SQUARE = 2.0  # the exponent of the norm in an energy
 _PILOT = 64  # particles of the pilot
 _EVEN = 0.5  # resample below this effective share of the particles
@@ -164,12 +164,16 @@ def _crossing(n: int, field: Field) -> float:
     The two terms of the law of real weights (`regimes.real`) are equal at k = c sqrt(n), c^2 = log n + 2 log(2/c); by then
     the outlier should have been found, a quarter of the way on it has been.
     """
-    if field is not Field.REAL:
-        return 0.0
-    c = 2.0
-    for _ in range(50):
-        c = math.sqrt(max(1.0, math.log(n) + 2.0 * math.log(2.0 / c)))
-    return 1.25 * c * math.sqrt(n)
+    match field:
+        case Field.COMPLEX | Field.QUATERNION:
+            return 0.0
+        case Field.REAL:
+            c = 2.0
+            for _ in range(50):
+                c = math.sqrt(max(1.0, math.log(n) + 2.0 * math.log(2.0 / c)))
+            return 1.25 * c * math.sqrt(n)
+        case _:
+            assert_never(field)
 
 
 def repetition(n: int, k: int, field: Field, particles: int, moves: list[Move], rng: np.random.Generator) -> Floats:
@@ -305,7 +309,7 @@ def estimate(
     field
         ``"complex"``, ``"real"`` or ``"quaternion"`` Gaussian weights, E|w_ij|^2 = 1/n.
     model
-        ``"rnn"``: Q_{n,k} = E||W^k x||^2/||x||^2.  ``"lru"``: S_{n,k} = sum_{j<=k} Q_{n,j}.
+        ``"rnn"``: Q_{n,k} = E||W^k x||^2/||x||^2.  ``"driven"``: S_{n,k} = sum_{j<=k} Q_{n,j}.
     particles
         Particles of one repetition at the last step (four times as many at the early ones of real weights), at least 8. With
         very few of them the rare draws are missed in most repetitions and too many in some: `Estimate.verdict` says so.
@@ -338,14 +342,12 @@ def estimate(
     """
     from signalprop.montecarlo.estimate import Estimate  # what is measured knows nothing of how it is summarised
 
-    which = one_of(model, MODELS, "model")
+    which = as_model(model)
     paths = log_paths(
         n, k, field, particles=particles, repetitions=repetitions, seed=seed, workers=workers, progress=progress
     )
     kind, depth = as_field(field), paths.shape[1] - 1
-    limit, exact = (
-        (energy.MAX_ZONAL_K, energy.rnn_energy) if which == "rnn" else (energy.MAX_ZONAL_T, energy.lru_energy)
-    )
+    limit = by_model(which, rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
     known = kind is Field.COMPLEX or depth <= limit
-    logs = paths[:, -1] if which == "rnn" else np.logaddexp.reduce(paths, axis=1)
-    return Estimate.from_repetitions(logs, float(exact(n, depth, kind, log=True)) if known else None)
+    logs = by_model(which, rnn=paths[:, -1], driven=np.logaddexp.reduce(paths, axis=1))
+    return Estimate.from_repetitions(logs, float(energy_of(which)(n, depth, kind, log=True)) if known else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
@@ -52,21 +52,25 @@ def log_second_moment(cell: Cell, model: str, k: int) -> float | None:
     and quaternion ones to k = 12. The driven recurrence of the width-free sampler, sum_{j<=k} ||W^j x||^2, has a standard
     deviation of at most the sum of theirs (P), and the relative variance of a term grows with j (V).
     """
+    kind = as_model(model)
     if not cell.layer.tied:
-        if as_model(model) is not Model.RNN:
+        if by_model(kind, rnn=False, driven=True):
             return None
         slope = cell.layer.slope
         excess = 2.0 / cell.field.beta if cell.linear else 6.0 * (1.0 + slope**4) / (1.0 + slope**2) ** 2 - 1.0
         return k * math.log1p(excess / cell.n)
     if not cell.linear or (cell.field is not Field.COMPLEX and k > MAX_MOMENT_K):
         return None
-    if as_model(model) is not Model.RNN:
-        return None if cell.draws_inputs else _log_driven_bound(cell, k)
-    from signalprop.spread import log_relative_variance
+    match kind:
+        case Model.RNN:
+            from signalprop.spread import log_relative_variance
 
-    return 2.0 * float(energy.rnn_energy(cell.n, k, cell.field, log=True)) + _log1pexp(
-        log_relative_variance(cell.n, k, cell.field)
-    )
+            log_square = 2.0 * float(energy.rnn_energy(cell.n, k, cell.field, log=True))
+            return log_square + _log1pexp(log_relative_variance(cell.n, k, cell.field))
+        case Model.DRIVEN:
+            return None if cell.draws_inputs else _log_driven_bound(cell, k)
+        case _:
+            assert_never(kind)
 
 
 def tail_law(cell: Cell, model: str, k: int) -> str | None:

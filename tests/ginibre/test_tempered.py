@@ -208,7 +208,7 @@ def test_no_steps():
         ({"k": -1}, "k must be at least 0, got -1"),
         ({"k": 2.5}, "k must be a whole number"),
         ({"field": "octonion"}, "field must be one of 'real', 'complex' or 'quaternion', got 'octonion'"),
-        ({"model": "gru"}, "model must be one of 'rnn' or 'lru', got 'gru'"),
+        ({"model": "gru"}, "model must be one of 'rnn' or 'driven', got 'gru'"),
         ({"particles": 7}, "particles must be at least 8, got 7"),
         ({"repetitions": 1}, "repetitions must be at least 2, got 1"),
         ({"seed": -1}, "seed must be at least 0"),

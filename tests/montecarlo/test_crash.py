@@ -222,3 +222,26 @@ def test_no_scheduler_there(address, monkeypatch):
     monkeypatch.setattr("signalprop.montecarlo.executors._SCHEDULER_TIMEOUT", "1s")
     with pytest.raises(ValueError, match=f"no Dask scheduler answers at {address}"):
         quiet(PLAN, executor=f"dask://{address}")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+def test_workers_killed_at_twenty_random_moments(tmp_path, record_property):
+    # While they start, wait, work and send: the run goes on and its table is that of an undisturbed one.
+    want = numbers(quiet(SHORT))
+    rng = random.Random(7)
+    killed = 0
+    for attempt in range(20):
+        directory = tmp_path / str(attempt)
+        process = start(SHORT, directory, "--executor", "processes", "--workers", "2")
+        deadline = time.monotonic() + rng.uniform(0.0, 12.0)
+        while time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.01)
+        for pid in [pid for pid in children(process.pid) if is_worker(pid)][:1]:
+            os.kill(pid, signal.SIGKILL)
+            killed += 1
+        finish(process)
+        assert (directory / "table.csv").read_text() == want
+    record_property("killed", killed)
+    print(f"{killed} workers killed in 20 runs, 20 tables identical")
+    assert killed >= 5
