@@ -202,8 +202,8 @@ def safe_scale(
     field
         ``"real"``, ``"complex"`` or ``"quaternion"`` weights.
     model
-        ``"rnn"``: h <- W h, energy E(k; g) = g^{2k} Q_{n,k}. ``"lru"``: h <- W h + x with a fresh input each step, energy
-        per step E(k; g) = sum_{j<=k} g^{2j} Q_{n,j}/(k+1).
+        ``"rnn"``: h <- W h, energy E(k; g) = g^{2k} Q_{n,k}. ``"driven"`` (also ``"lru"``): h <- W h + x with a
+        fresh input each step, energy per step E(k; g) = sum_{j<=k} g^{2j} Q_{n,j}/(k+1).
     criterion
         - ``"quantile"``: the largest g, but no more than 1, for which a share `quantile` of the draws of W keeps its energy at
           or below `bound` at every step. One draw is what gets trained, so this is the default. At once from a shipped table
