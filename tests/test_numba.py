@@ -89,6 +89,24 @@ def test_a_file_of_another_signature_is_not_run(fresh, tmp_path):
     assert fresh().twice_and_one(3) == 7
 
 
+@pytest.mark.slow
+def test_first_starts_at_once(fresh, tmp_path):
+    fresh  # noqa: B018 (writes the module)
+    numbers = ["3", "1.5", "3", "2.5"]
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", f"import doubling; print(doubling.twice_and_one({number}))"], cwd=tmp_path,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings,
+        )
+        for number in numbers
+    ]  # fmt: skip
+    for number, process in zip(numbers, started, strict=True):
+        out, err = process.communicate(timeout=300)
+        assert (float(out), err) == (2 * float(number) + 1, "")
+    assert (fresh().twice_and_one(3), fresh().twice_and_one(1.5)) == (7, 4.0)
+
+
 def test_nowhere_to_write(fresh, tmp_path, monkeypatch):
     (tmp_path / "__pycache__").write_text("a file where the directory would be")
     for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"):

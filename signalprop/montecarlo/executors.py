@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -69,5 +68,7 @@ def _client(address: str) -> Iterator[Any]:
         client = distributed.Client(f"tcp://{address}", timeout=_SCHEDULER_TIMEOUT)
     except (OSError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {address} ({error}).") from None
-    with contextlib.closing(client):
+    try:
         yield client
+    finally:
+        client.close(timeout=1)  # it may wait for tasks that nobody waits for
