@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -217,6 +218,11 @@ def test_all_checks_pass_and_every_pattern_above_names_some():
     assert f"{len(checks)} of {len(checks)} checks passed" in result.stdout
     for *_, pattern in BREAKS.values():
         assert any(pattern in check.name for check in checks)
+
+
+def test_powers_are_written_as_powers_of_ten():
+    for check in verify.all_checks(True):
+        assert not re.search(r"e\^|e\+|e-0", f"{check.name}: {check.grid}"), check
 
 
 @pytest.mark.slow
