@@ -86,7 +86,7 @@ def load_arrays(path: str | os.PathLike[str], *, symbols: int | None = None, cla
         kind, count = Kind.REGRESSION, 0
     else:
         kind = Kind.TAGGING if train.targets.ndim == 2 else Kind.CLASSIFICATION
-        count = _count(classes, "classes", (part.targets for part in parts.values()), parts, where)
+        count = _count(classes, "classes", "targets", parts, where)
     if classes is not None and kind is Kind.REGRESSION:
         raise ValueError(
             f"{first} are floating-point numbers, a regression: leave out classes, got classes={classes!r}."
@@ -104,7 +104,7 @@ def load_arrays(path: str | os.PathLike[str], *, symbols: int | None = None, cla
             )
     tokens = 0
     if train.inputs.ndim == 2:
-        tokens = _count(symbols, "symbols", (part.inputs for part in parts.values()), parts, where)
+        tokens = _count(symbols, "symbols", "inputs", parts, where)
     elif symbols is not None:
         raise ValueError(f"{where}, train_inputs are features: leave out symbols, got symbols={symbols!r}.")
     chance, baseline = _guess(kind, train, test, count)
@@ -241,11 +241,11 @@ def _finite(array: Array, lengths: NDArray[np.int64], what: str) -> None:
             raise ValueError(f"{what} must be finite in float32, got {array[place]} at {place}.")
 
 
-def _count(given: Any, what: str, arrays: Any, parts: dict[str, Split], where: Path) -> int:
+def _count(given: Any, what: str, side: str, parts: dict[str, Split], where: Path) -> int:
     """How many symbols or classes: as given, or the largest number before the padding plus one."""
     if given is not None:
         return whole_number(given, what, 1)
-    largest = max(_largest(array, part.lengths) for array, part in zip(arrays, parts.values(), strict=True))
+    largest = max(_largest(getattr(part, side), part.lengths) for part in parts.values())
     if largest >= LARGEST_SYMBOL:
         raise ValueError(
             f"{where} has numbers up to {largest}, which would be {largest + 1} {what}; number them from 0, or say "
