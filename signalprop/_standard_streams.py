@@ -6,8 +6,10 @@ Ctrl-C, as after SIGINT.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -30,6 +32,24 @@ def open_closed() -> None:
         sys.stdout = open(1, "w", closefd=False, encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False, encoding="utf-8")  # noqa: SIM115
+
+
+def escape_what_cannot_be_encoded() -> None:
+    r"""Print a character that a stream has no code for as ``\\xfc``: paths hold any, and some terminals know ASCII alone.
+
+    A stream that hands the bytes of file names through (surrogateescape, as in the C locale) goes on doing so.
+    """
+    codecs.register_error("signalprop.escape", _bytes_or_escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="signalprop.escape" if stream.errors == "surrogateescape" else "backslashreplace")
+
+
+def _bytes_or_escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
 
 
 def is_of_output(error: BaseException) -> bool:

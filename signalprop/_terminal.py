@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -123,8 +124,42 @@ def sentences() -> Iterator[None]:
     except (ValueError, OverflowError, OSError, MemoryError) as error:
         if is_of_output(error):  # likewise
             raise
-        typer.echo(wrapped(f"signalprop: {in_options(str(error))}", "  "), err=True)
+        typer.echo(wrapped(f"signalprop: {in_options(_said(error))}", "  "), err=True)
         raise typer.Exit(2) from None
+
+
+_WHAT_TO_DO = {
+    errno.ENOENT: "check the name",
+    errno.ENOTDIR: "a part of it is a file; check the name",
+    errno.EISDIR: "it is a folder; name a file",
+    errno.EACCES: "check its permissions, or name another place",
+    errno.EPERM: "check its permissions, or name another place",
+    errno.EROFS: "name a place that can be written",
+    errno.ENAMETOOLONG: "shorten it",
+    errno.ELOOP: "its symbolic links lead in a circle; name the place itself",
+}
+
+
+def _said(error: Exception) -> str:
+    """The message of an error; that of the system as a sentence with what to do."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    if error.filename is None:  # a sentence of ours with a number of the system
+        return f"{error.strerror.rstrip('.')}."
+    mend = _WHAT_TO_DO.get(error.errno or 0, "check the place, or name another")
+    if error.errno == errno.ENOENT and not os.path.isabs(error.filename) and working_directory_is_gone():
+        mend = "the working directory was removed; change to another one"
+    name = error.filename if error.filename2 is None else error.filename2
+    return f"{name!r} cannot be used ({error.strerror}): {mend}."
+
+
+def working_directory_is_gone() -> bool:
+    """Whether the directory that relative paths start from was removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def in_options(message: str) -> str:
@@ -155,4 +190,7 @@ def save_figure(figure: Figure, path: str) -> None:
     ending = os.path.splitext(path)[1].lower()
     if ending not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--plot needs a file that ends in .png, .svg or .pdf, got {path!r}.")
-    figure.savefig(path)
+    from signalprop.figures.house_style import house_style
+
+    with house_style():  # ticks are made, and fonts are looked up, while it is drawn
+        figure.savefig(path)

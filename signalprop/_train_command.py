@@ -12,7 +12,7 @@ import typer
 
 from signalprop._again import again
 from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
-from signalprop._terminal import bar, print_json, print_noted, print_text, show
+from signalprop._terminal import bar, print_json, print_noted, print_text, show, working_directory_is_gone
 
 if TYPE_CHECKING:
     from signalprop.training import Run
@@ -107,6 +107,10 @@ def train(
 
 def _train(context: typer.Context, note: Callable[[int, int, float], None]) -> None:
     """What the command does, from its options to what is printed; `note` is called after each step."""
+    if (
+        working_directory_is_gone()
+    ):  # the first product of matrices would end the process: MKL loads its parts from there
+        raise ValueError("the working directory was removed; change to another one.")
     try:
         from signalprop.training import Settings
         from signalprop.training import train as run

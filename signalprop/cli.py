@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import sys
@@ -23,7 +24,7 @@ from signalprop._recurrence_command import recurrence
 from signalprop._regime_command import regime
 from signalprop._sample_command import sample
 from signalprop._scale_command import scale
-from signalprop._standard_streams import CTRL_C, open_closed, written
+from signalprop._standard_streams import CTRL_C, escape_what_cannot_be_encoded, open_closed, written
 from signalprop._status import mean_status
 from signalprop._terminal import (
     bar,
@@ -174,7 +175,10 @@ def run(
     plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="What to draw: fields, n, k or c, samples, ..")],
     directory: Annotated[str, typer.Option("--directory", help="Where draws and table are kept.")],
     executor: Annotated[
-        str, typer.Option("--executor", help="threads, processes or dask://HOST:PORT (a running scheduler).")
+        str,
+        typer.Option(
+            "--executor", help="threads, processes, or dask://HOST:PORT, tls://HOST:PORT (a running scheduler)."
+        ),
     ] = "threads",
     workers: Annotated[int | None, typer.Option("--workers", help="Threads or processes (default: all cores).")] = None,
     max_hours: MaxHours = None,
@@ -349,8 +353,9 @@ def info(as_json: Json = False) -> None:
 
 def main() -> None:
     """Entry point of the `signalprop` command; exit codes as in `signalprop._standard_streams`."""
-    os.environ["MPLBACKEND"] = "agg"  # figures go to files; a notebook's own backend is not for this process
+    _own_matplotlib()
     open_closed()
+    escape_what_cannot_be_encoded()
     try:
         with written():
             app()
@@ -359,6 +364,12 @@ def main() -> None:
         if threads is not None and threads.left_behind():  # one of them would be running while Python takes itself down
             os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
         raise
+
+
+def _own_matplotlib() -> None:
+    """Figures go to files: the backend of a notebook is not for this process, nor are words about caches of fonts."""
+    os.environ["MPLBACKEND"] = "agg"
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 def _infinite_width_log(model: Model, k: int, scale: float) -> float:

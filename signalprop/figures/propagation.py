@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +12,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from signalprop.figures import scale as scale_figure
+from signalprop.figures.house_style import house_style
 from signalprop.initialization.propagation import Propagation
 
 _MOST_LINES = 12
@@ -20,10 +20,8 @@ _MOST_LINES = 12
 
 def propagation_figure(found: Propagation) -> Figure:
     """Two panels: W forward, and its adjoint as it carries gradients back."""
-    import matplotlib.pyplot as plt
-
     frame = scale_figure.data(found.n, found.horizon, found.field, (found.scale,))
-    with plt.style.context(str(Path(__file__).with_name("style.mplstyle"))):
+    with house_style():
         figure = Figure(figsize=(9.6, 4.3))
         panels = figure.subplots(1, 2, sharey=True)
         low, high = _limits(found, frame["log_q05"].to_numpy(), frame["log_q95"].to_numpy())

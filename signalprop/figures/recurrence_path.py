@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+
+from signalprop.figures.house_style import house_style
 
 if TYPE_CHECKING:
     from signalprop._recurrence_command import Report
@@ -16,9 +17,7 @@ EXACT, FIRST, AVERAGE = "#0072B2", "#009E73", "#D55E00"
 
 def path_figure(found: Report) -> Figure:
     """The exact path from zero, by the first-step rule and averaged over weights where those exist, the limit, draws."""
-    import matplotlib.pyplot as plt
-
-    with plt.style.context(str(Path(__file__).with_name("style.mplstyle"))):
+    with house_style():
         figure = Figure(figsize=(7.2, 4.2))
         axes = figure.subplots()
         if found.stationary is not None:

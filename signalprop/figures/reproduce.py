@@ -15,6 +15,7 @@ from signalprop._provenance import provenance
 from signalprop.fields import one_of
 from signalprop.figures.drawn import Drawn, write
 from signalprop.figures.gallery import index
+from signalprop.figures.house_style import house_style
 from signalprop.figures.names import FIGURES, FULL_FIGURES, QUALITIES
 
 
@@ -113,7 +114,7 @@ def _drawing() -> Iterator[None]:
     backend = matplotlib.get_backend()
     plt.switch_backend("agg")
     try:
-        with plt.style.context(str(Path(__file__).with_name("style.mplstyle"))):
+        with house_style():
             yield
     finally:
         plt.switch_backend(backend)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from signalprop.energy import MAX_ZONAL_K, rnn_energy
 from signalprop.fields import Field
+from signalprop.figures.house_style import house_style
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.scale import SafeScale
 
@@ -94,9 +94,7 @@ def scale_figure(found: SafeScale) -> Figure:
     if found.model != "rnn":
         raise ValueError("plot() shows h <- W h; for model='driven' plot .log_path, the mean energy per step.")
     scales = (1.0,) if found.scale == 1.0 else (1.0, found.scale)
-    import matplotlib.pyplot as plt
-
-    with plt.style.context(str(Path(__file__).with_name("style.mplstyle"))):
+    with house_style():
         return draw(data(found.n, found.horizon, found.field, scales), found.n, found.field)
 
 

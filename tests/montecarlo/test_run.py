@@ -183,7 +183,8 @@ def test_blas_is_held_once_and_let_go():
     [
         (
             "rayon",
-            "executor must be one of threads, processes, dask://HOST:PORT, an executor or a Dask client, got 'rayon'",
+            "executor must be one of threads, processes, dask://HOST:PORT, tls://HOST:PORT, an executor or a Dask client, "
+            "got 'rayon'",
         ),
         ("dask://", "executor must be one of"),
         (42, "executor must be one of"),
