@@ -119,10 +119,8 @@ def sentences() -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo("\nstopped", err=True)
         raise typer.Exit(CTRL_C) from None
-    except BrokenPipeError:  # for the entry point
-        raise
     except (ValueError, OverflowError, OSError, MemoryError) as error:
-        if is_of_output(error):  # likewise
+        if is_of_output(error):  # for the entry point
             raise
         typer.echo(wrapped(f"signalprop: {in_options(_said(error))}", "  "), err=True)
         raise typer.Exit(2) from None

@@ -181,7 +181,10 @@ def test_other_layers(arguments):
         (["reproduce", "--quick", "--full"], "--quick and --full exclude each other"),
         (["reproduce", "--directory", "/dev/null"], "/dev/null"),
         (["reproduce", "--seed", "-1"], "seed must be at least 0, got -1"),
-        (["run", "/nowhere/plan.toml", "--directory", "/tmp/run"], "No such file or directory: '/nowhere/plan.toml'"),
+        (
+            ["run", "/nowhere/plan.toml", "--directory", "/tmp/run"],
+            "'/nowhere/plan.toml' cannot be used (No such file or directory): check the name.",
+        ),
         (
             ["run", "pyproject.toml", "--directory", "/tmp/run"],
             "a plan has no 'build-system'; there are fields, n, k, c",
