@@ -36,6 +36,9 @@ class Estimate:
         Number of draws.
     log_mean, log_median
         Natural logs of the sample mean and of the sample median.
+    relative_stderr
+        Standard error of the mean over the mean as the draws show it, ``std(y)/(sqrt(samples) mean(y))``; the one to read is
+        `relative_error`.
     log_quantiles
         Pairs (q, log of the q-quantile), median-unbiased (`signalprop.montecarlo.quantiles`); NaN where the quantile lies beyond
         the draws, as that of 95 % does for fewer than 13.
