@@ -5,6 +5,7 @@ Loaded when it is first used, as ``signalprop.initialization.torch``.
 
 from __future__ import annotations
 
+import math
 from typing import TypeVar, Unpack
 
 from signalprop._extras import required
@@ -140,14 +141,18 @@ def _std(tensor: torch.Tensor, scales: EntryScale, generator: torch.Generator | 
         raise ValueError(f"tensor must be a torch.Tensor, got {type(tensor).__name__}.")
     if nn.parameter.is_lazy(tensor):
         raise ValueError("the tensor is a lazy parameter without a shape yet; send one batch through its module first.")
-    if tensor.layout != torch.strided:
+    if tensor.layout != torch.strided or tensor.is_nested:
+        kind = "a nested tensor" if tensor.is_nested else f"the layout {tensor.layout}"
+        raise ValueError(f"the tensor must be dense, got {kind}; fill a dense one and convert that.")
+    if any(placement.is_partial() for placement in getattr(tensor, "placements", ())):
         raise ValueError(
-            f"the tensor must be dense, got the layout {tensor.layout}; fill a dense one and convert that."
+            "the DTensor is a sum over processes (Partial) and cannot be filled in place; redistribute it first."
         )
     std = scales.std(tensor.shape, str(tensor.dtype).removeprefix("torch."))
-    if any(stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True)):
+    if _overlaps(tensor):
         raise ValueError(
-            f"the tensor of shape {tuple(tensor.shape)} is expanded: several entries are one place of memory; clone() it first."
+            f"several entries of the tensor of shape {tuple(tensor.shape)} and strides {tuple(tensor.stride())} are one place of "
+            "memory; clone() it first."
         )
     if tensor.is_inference() and not torch.is_inference_mode_enabled():
         raise ValueError("the tensor was made in inference mode and cannot be filled outside of it; clone() it first.")
@@ -158,6 +163,13 @@ def _std(tensor: torch.Tensor, scales: EntryScale, generator: torch.Generator | 
             "torch.manual_seed."
         )
     return std
+
+
+def _overlaps(matrix: torch.Tensor) -> bool:
+    """Whether two entries share a place: i s = j t for steps i, j along strides s, t, the smallest being t/g and s/g."""
+    (rows, columns), (s, t) = matrix.shape, matrix.stride()
+    g = math.gcd(s, t)
+    return rows * columns > 1 if g == 0 else t // g < rows and s // g < columns
 
 
 def _fill_(tensor: torch.Tensor, std: float, generator: torch.Generator | None) -> None:

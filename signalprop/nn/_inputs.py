@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn.utils.rnn import PackedSequence
 
 
@@ -41,17 +42,18 @@ def reals(value: Any, name: str, shape: Sequence[str | int]) -> Tensor:
 
 
 def lengths_of(lengths: Any, batch: int, steps: int) -> Tensor:
-    """Return `lengths` if they are `batch` whole numbers in 1..`steps`; values are not looked at while a model is traced."""
+    """`lengths` in int64 if they are `batch` whole numbers in 1..`steps`; values are not looked at while a model is traced."""
     if not isinstance(lengths, Tensor):
         raise ValueError(f"lengths must be a tensor of {batch} whole numbers, got {type(lengths).__name__}.")
     whole = not (lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool)
     if lengths.ndim != 1 or lengths.shape[0] != batch or not whole:
         raise ValueError(f"lengths must be {batch} whole numbers, got shape {tuple(lengths.shape)} of {lengths.dtype}.")
-    if has_numbers(lengths) and lengths.numel():
-        low, high = int(lengths.min()), int(lengths.max())
+    found: Tensor = lengths.long()  # other types have no minimum, or are no index
+    if has_numbers(found) and found.numel():
+        low, high = int(found.min()), int(found.max())
         if low < 1 or high > steps:
             raise ValueError(f"lengths must lie in 1..{steps}, got {low if low < 1 else high}.")
-    return lengths
+    return found
 
 
 def within(sequence: Tensor, lengths: Tensor) -> Tensor:
@@ -61,8 +63,8 @@ def within(sequence: Tensor, lengths: Tensor) -> Tensor:
 
 
 def has_numbers(tensor: Tensor) -> bool:
-    """Whether values can be looked at: not while a model is compiled, exported or transformed, nor on the meta device."""
-    if torch.compiler.is_compiling():
+    """Whether values can be looked at: not in a model that is compiled, exported, recorded or transformed, nor on meta."""
+    if torch.compiler.is_compiling() or get_proxy_mode() is not None:
         return False
     wrapped: bool = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     return not (wrapped or tensor.is_meta or isinstance(tensor, FakeTensor))

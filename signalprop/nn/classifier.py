@@ -178,7 +178,7 @@ class SequenceClassifier(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Scores (batch, classes); of each sequence only the first ``lengths[b]`` steps are read."""
-        inputs = self._accept(inputs, lengths)
+        inputs, lengths = self._accept(inputs, lengths)
         sequence = self.encoder(inputs)
         for block in self.blocks:
             sequence = block(sequence, lengths)
@@ -191,7 +191,7 @@ class SequenceClassifier(nn.Module):
         """Draw all parameters again, those of the recurrences too."""
         reset_all(self)
 
-    def _accept(self, inputs: Tensor, lengths: Tensor | None) -> Tensor:
+    def _accept(self, inputs: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         inputs = tensor(inputs, "inputs")
         ndim, wanted = (2, "(batch, time)") if self.features is None else (3, f"(batch, time, {self.features})")
         if (
@@ -210,7 +210,7 @@ class SequenceClassifier(nn.Module):
             padding = ~within(inputs, lengths)
             inputs = inputs.masked_fill(padding if ndim == 2 else padding[..., None], 0)
         self._check_tokens(inputs)
-        return inputs
+        return inputs, lengths
 
     def _check_tokens(self, inputs: Tensor) -> None:
         # Only a CPU is asked, where it costs no wait; a GPU stops by an assertion of its own.

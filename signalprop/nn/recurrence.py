@@ -104,8 +104,8 @@ class Recurrence(nn.Module):
         self.d_model = whole_number(d_model, "d_model", 1)
         self.d_state = whole_number(d_state, "d_state", 1)
         self.check_finite = flag(check_finite, "check_finite")
-        if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
-            raise ValueError(f"the parameters are real numbers, got dtype={dtype}.")
+        if dtype is not None and dtype not in _TYPES:
+            raise ValueError(f"the parameters are float16, bfloat16, float32 or float64, got dtype={dtype}.")
         self._device, self._dtype = device, dtype
         self.register_parameter("D", self._empty(self.d_model) if flag(feedthrough, "feedthrough") else None)
 
@@ -152,7 +152,19 @@ class Recurrence(nn.Module):
         return energy.masked_fill(~inside, 0.0).sum(0) / inside.sum(0)
 
     def system(self) -> System:
-        """The linear system that the parameters stand for now, in float32 or float64."""
+        """The linear system that the parameters stand for now, in float32 or float64.
+
+        Raises
+        ------
+        ValueError
+            Dynamics that were rounded to 16 bits on the way here, as FSDP with ``param_dtype`` and `functional_call` do.
+        """
+        for each in dynamics_of(self):
+            if is_narrow(each):
+                raise ValueError(
+                    f"{', '.join(self.dynamics)} of {self} must be in float32 or float64, got {each.dtype}: give FSDP a group "
+                    "of its own for this layer, without param_dtype, and functional_call the parameters as the layer has them."
+                )
         with torch.autocast(self._device_type(), enabled=False):
             system = self._system(torch.promote_types(self.B.dtype, torch.float32))
         return system._replace(through=self.D)
@@ -269,6 +281,8 @@ class PlaneRecurrence(Recurrence):
         pairs, first = inputs.reshape(batch, steps, rows // 2, 2), initial.reshape(batch, rows // 2, 2)
         return rotation_scan(decay, angle, pairs, first).flatten(-2)
 
+
+_TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 # What older weight norm, spectral norm and pruning call the parameters that they compute `W` from.
 _ENDINGS = ("", "_orig", "_g", "_v")

@@ -218,7 +218,12 @@ def quiet(make, *arguments, **options):
             lambda: ginibre_(quiet(torch.zeros(3, 3).to_sparse_csr), 10),
             r"must be dense, got the layout torch\.sparse_csr",
         ),
-        (lambda: ginibre_(torch.zeros(1, 3).expand(3, 3), 10), r"shape \(3, 3\) is expanded"),
+        (lambda: ginibre_(torch.zeros(1, 3).expand(3, 3), 10), r"shape \(3, 3\) and strides \(0, 1\) are one place"),
+        (lambda: ginibre_(torch.zeros(3, 1).expand(3, 3), 10), r"strides \(1, 0\) are one place"),
+        (lambda: ginibre_(torch.zeros(1, 1).expand(3, 3), 10), r"strides \(0, 0\) are one place"),
+        (lambda: ginibre_(torch.zeros(9).as_strided((3, 3), (1, 1)), 10), r"strides \(1, 1\) are one place"),
+        (lambda: ginibre_(torch.zeros(19).as_strided((6, 3), (2, 4)), 10), r"strides \(2, 4\) are one place"),
+        (lambda: ginibre_(quiet(torch.nested.nested_tensor, [torch.zeros(3, 3)]), 10), "must be dense, got a nested"),
         (lambda: ginibre_(nn.UninitializedParameter(), 10), "lazy parameter without a shape"),
         (lambda: ginibre_(inference(), 10), "made in inference mode"),
         (
@@ -274,7 +279,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from signalprop.initialization.torch import ginibre_, init_recurrent_
 
 dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=0, world_size=1)
@@ -289,6 +294,12 @@ for placement in (Shard(0), Shard(1), Replicate()):
         assert ginibre_(sharded, scale=0.9) is sharded
         assert isinstance(sharded, DTensor) and sharded.to_local().data_ptr() == place
         assert torch.equal(sharded.full_tensor(), plain), (placement, dtype)
+try:
+    ginibre_(DTensor.from_local(torch.zeros(3, 3), mesh, [Partial()]), scale=0.9)
+except ValueError as error:
+    assert "(Partial) and cannot be filled" in str(error)
+else:
+    raise AssertionError("a sum over processes was filled")
 try:
     ginibre_(sharded, scale=0.9, generator=torch.Generator())
 except ValueError as error:

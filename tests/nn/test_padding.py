@@ -110,6 +110,19 @@ def test_padding_that_overflows_is_not_reported():
         model(sequence, torch.tensor([4, 2]))
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.uint16, torch.uint64])
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+def test_lengths_of_any_whole_type(dtype, pooling):
+    model = SequenceClassifier(
+        lambda: make("lru"), 3, 2, features=3, depth=1, bidirectional=True, pooling=pooling, dtype=torch.float64
+    )
+    inputs, lengths = draw(4, 12, 3), torch.tensor(LENGTHS)
+    near(model(inputs, lengths.to(dtype)), model(inputs, lengths))
+    near(model.blocks[0].recurrence.ahead.state_energy(inputs, lengths.to(dtype)), wanted_energy(make("lru"), inputs))
+    with pytest.raises(ValueError, match=r"lengths must lie in 1\.\.12, got 13"):
+        model(inputs, torch.tensor([13, 1, 1, 1]).to(dtype))
+
+
 PACKED = nn.utils.rnn.pack_padded_sequence(draw(2, 4, 3), torch.tensor([4, 2]), batch_first=True)
 
 

@@ -130,6 +130,25 @@ def test_a_kernel_that_is_computed_is_kept(change):
     assert layer.B.dtype == torch.bfloat16
 
 
+@pytest.mark.parametrize("kind", MAKERS)
+def test_dynamics_that_were_rounded_are_refused(kind):
+    """Whoever hands parameters in 16 bits to a call, as mixed precision of FSDP does, is told so."""
+    layer, inputs = make(kind, dtype=torch.float32), draw(2, 5, 3, dtype=torch.float32)
+    for name in layer.dynamics:
+        if getattr(layer, name) is not None:
+            narrow = {name: getattr(layer, name).bfloat16()}
+            with pytest.raises(
+                ValueError, match=r"must be in float32 or float64, got torch\.bfloat16: give FSDP a group"
+            ):
+                torch.func.functional_call(layer, narrow, (inputs,))
+    rest = {name: getattr(layer, name).bfloat16() for name in ("B", "C", "D")}
+    torch.func.functional_call(layer, rest, (inputs,))
+    parametrizations.weight_norm(layer, layer.dynamics[-1] if layer.dynamics[-1] != "gamma_log" else "nu")
+    original = next(name for name, _ in layer.named_parameters() if "original" in name)
+    with pytest.raises(ValueError, match=r"got torch\.float16"):
+        torch.func.functional_call(layer, {original: dict(layer.named_parameters())[original].half()}, (inputs,))
+
+
 def test_mean_of_a_long_sequence_stays_in_range():
     model = SequenceClassifier(lambda: LRU(2, 2), 2, 2, features=2, depth=1).half()
     sequence = torch.full((1, 70_000, 2), 2.0, dtype=torch.float16)

@@ -4,9 +4,10 @@ import pytest
 import torch
 from layers import MAKERS, draw
 from torch._dynamo.testing import CompileCounter
-from torch.func import functional_call, grad, jacfwd, jacrev, jvp, stack_module_state, vjp, vmap
+from torch.func import functional_call, grad, jacfwd, jacrev, jvp, linearize, stack_module_state, vjp, vmap
+from torch.fx.experimental.proxy_tensor import make_fx
 
-from signalprop.nn import Bidirectional, ResidualBlock, SequenceClassifier
+from signalprop.nn import Bidirectional, Recurrence, ResidualBlock, SequenceClassifier
 
 pytestmark = [  # from inside PyTorch's forward mode
     pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning"),
@@ -56,6 +57,27 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(kind, kind_of_model):
     assert found != 0
     torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(jacfwd(outputs, 1)(weights, inputs), jacrev(outputs, 1)(weights, inputs))
+
+
+@pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node:UserWarning")  # inside PyTorch's linearize
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("kind_of_model", ["both ways", "classifier", "tokens"])
+def test_linearize_and_recorded_graphs(kind, kind_of_model):
+    """They run a model on numbers that may not be looked at, as checks of lengths, tokens and finite numbers would do."""
+    model, arguments = build(kind_of_model, kind), given(kind_of_model)
+    for layer in model.modules():
+        if isinstance(layer, Recurrence):
+            layer.check_finite = True
+    weights = {name: each.detach() for name, each in model.named_parameters()}
+
+    def outputs(weights):
+        return functional_call(model, weights, arguments)
+
+    tangent = parameters(model, 2)
+    torch.testing.assert_close(linearize(outputs, weights)[1](tangent), jvp(outputs, (weights,), (tangent,))[1])
+    graph = make_fx(model)(*arguments)
+    others = (arguments[0].flip(0), arguments[1].flip(0))
+    torch.testing.assert_close(graph(*others), model(*others))
 
 
 @pytest.mark.parametrize("kind", MAKERS)
