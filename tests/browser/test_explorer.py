@@ -5,7 +5,12 @@ import json
 import math
 import re
 import shutil
-from urllib.parse import urlencode
+import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlencode, urlsplit
+from urllib.request import url2pathname
 
 import pandas as pd
 import pytest
@@ -374,3 +379,65 @@ def test_without_its_data_the_page_says_what_to_do(chromium, tmp_path):
     chromium.get((tmp_path / "index.html").as_uri())
     assert "run python docs/explorer/make_data.py" in chromium.execute_script("return document.body.innerText")
     chromium.get_log("browser")
+
+
+INTRUDERS = """
+    const [done, said] = [arguments[0], []];
+    document.addEventListener('securitypolicyviolation', (event) => said.push(event.effectiveDirective));
+    const add = (name, attributes, text = '') => {
+      const made = Object.assign(document.createElement(name), attributes);
+      if (text) made.append(text);
+      document.head.append(made);
+    };
+    const attempt = (action) => { try { action(); } catch (error) { said.push(error.name); } };
+    window.intruded = false;
+    setTimeout(() => { // what the driver itself calls may evaluate text
+    attempt(() => add('script', {}, 'window.intruded = true'));
+    attempt(() => add('style', {}, 'body { display: none }'));
+    attempt(() => document.body.setAttribute('onclick', 'window.intruded = true'));
+    attempt(() => document.body.setAttribute('style', 'display: none'));
+    attempt(() => { document.body.innerHTML = 'gone'; });
+    attempt(() => window.eval('window.intruded = true'));
+    attempt(() => add('link', { rel: 'stylesheet', href: 'http://127.0.0.1:9/a.css' }));
+    attempt(() => add('base', { href: 'http://127.0.0.1:9/' }));
+    attempt(() => { new Image().src = 'http://127.0.0.1:9/a.png'; });
+    fetch('http://127.0.0.1:9/').catch((error) => said.push(error.name));
+    document.body.click();
+    }, 0);
+    setTimeout(() => done([window.intruded, getComputedStyle(document.body).display, said]), 300);
+"""
+
+
+@pytest.mark.parametrize("over", ["file", "http"])
+def test_the_policy_keeps_everything_else_out(chromium, page, over):
+    """Scripts, styles, requests and markup that someone got into the page do nothing; the page itself works."""
+    with served(page) as address:
+        where = page if over == "file" else address
+        chromium.get("about:blank")
+        chromium.get_log("browser")
+        show(chromium, where, n=64, T=30)
+        assert chromium.get_log("browser") == []
+        assert value(chromium, "safe") == pytest.approx(safe_scale(64, 30).scale, rel=WITHIN)
+        intruded, display, said = chromium.execute_async_script(INTRUDERS)
+    assert (intruded, display) == (False, "block")
+    assert {"style-src-elem", "style-src-attr", "img-src", "connect-src", "base-uri"} <= set(said), said
+    assert said.count("TypeError") >= 3  # scripts, handlers and innerHTML take no text
+    chromium.get_log("browser")
+    chromium.get_log("performance")
+
+
+@contextmanager
+def served(page):
+    """The folder of the page over http, on this machine."""
+    folder = url2pathname(urlsplit(page).path).rsplit("/", 1)[0]
+    handler = partial(QuietHandler, directory=folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/index.html"
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
