@@ -268,11 +268,11 @@ class Estimate:
     def trusted(self) -> bool:
         """Whether the mean and its error can be read as such; if not, `verdict` says why.
 
-        How often `log_interval` of a trusted mean holds the exact one, measured with fresh draws (n = 16 .. 1600, 10 to 5000
-        draws; it should be 95 %): where the second moment is known 94 to 100 %; for real and quaternion weights past k = 12 88
-        to 96 %; from log-normal draws of an unknown law, with a spread up to 1.2, 90 to 96 %; of repetitions 94 to 96 %. The
-        rule for an unknown law looks at the draws themselves: where it trusts few samples of a law, those are the ones that
-        missed the tail.
+        How often `log_interval` of a trusted mean holds the exact one (it should be 95 %), measured with fresh draws at n = 25,
+        100, 400 and c = 0.5 .. 2.6 with 20 to 1000 draws: where the second moment is known 96.4 % of 35846; past k = 12 92.5 %
+        of 2040 for real and 94.3 % of 3768 for quaternion weights. From log-normal draws of an unknown law with a spread up to
+        1.2: 90 to 96 %. Of repetitions: 475 of 500. The rule for an unknown law looks at the draws themselves: where it trusts
+        few samples of a law, those are the ones that missed the tail.
         """
         return trust.doubt(self) is None
 
