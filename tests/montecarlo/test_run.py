@@ -4,7 +4,7 @@ import random
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -262,3 +262,40 @@ def test_a_second_process_says_so_and_stops(tmp_path):
     out, err = third.communicate(timeout=300)
     assert third.returncode == 0, err
     assert "what the mean is worth" in out
+
+
+class AtOnce:
+    """An executor whose tasks are done, or have failed, when they are handed over."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def submit(self, function, *arguments):
+        future = Future()
+        if self.error is not None:
+            future.set_exception(self.error)
+        else:
+            future.set_result(function(*arguments))
+        return future
+
+
+def test_blocks_that_are_ready_are_kept_whatever_ends_the_run(tmp_path):
+    def stop(state):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(PLAN, tmp_path, AtOnce(), progress=stop)
+    kept = len(list(tmp_path.glob("blocks/*.bin")))
+    assert kept == len(cut(PLAN)) > 5  # one was taken, the others were ready
+    assert numbers(quiet(PLAN, tmp_path)) == numbers(quiet(PLAN))
+
+
+def test_a_cluster_that_gives_up_is_a_sentence():
+    lost = type("KilledWorker", (Exception,), {"__module__": "distributed.scheduler"})("block")
+    for error in (lost, BrokenExecutor("gone")):
+        with pytest.raises(
+            ChildProcessError, match=f"the workers are gone .{type(error).__name__}., perhaps for want of memory"
+        ):
+            quiet(PLAN, executor=AtOnce(error))
+    with pytest.raises(KeyError, match="mine"):
+        quiet(PLAN, executor=AtOnce(KeyError("mine")))
