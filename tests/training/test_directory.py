@@ -1,5 +1,6 @@
 """What may happen to the directory of a training: nothing of it passes unnoticed."""
 
+import functools
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from signalprop._directory import Directory, _sealed_json
+from signalprop._provenance import installed_version
 from signalprop.tasks import copy_memory, load_arrays, make
 from signalprop.training import Settings, build_model, train
 from signalprop.training.checkpoint import Checkpoint
@@ -114,6 +116,7 @@ def test_a_flipped_bit_is_noticed(killed, name):
 def test_every_flipped_bit_is_noticed(killed, monkeypatch):
     """By what `train` calls before it takes a step: all bits of settings and log, one of each byte of the checkpoint."""
     monkeypatch.setattr("signalprop._directory.git_revision", lambda: "the same")
+    monkeypatch.setattr("signalprop._directory.installed_version", functools.cache(installed_version))
     task = make("listops", **SETTINGS.task_options())
     model = build_model(SETTINGS, task)
     tried, seen = 0, 0
