@@ -86,7 +86,9 @@ def test_a_file_of_another_signature_is_not_run(fresh, tmp_path):
     fresh().twice_and_one(1.5)
     for path, content in integers.items():
         path.write_bytes(content)
-    assert fresh().twice_and_one(3) == 7
+    module = fresh()
+    assert module.twice_and_one(3) == 7
+    assert hits(module) == 0
 
 
 @pytest.mark.slow
