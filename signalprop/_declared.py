@@ -93,9 +93,12 @@ def from_text(text: str, kind: Any, name: str) -> Any:
                 return number(text)
             except ValueError:
                 continue
+    if os.PathLike in kinds and not text:
+        raise ValueError(f"{name} is empty; give a path, . for the folder you are in.")
     if str in kinds or os.PathLike in kinds:
         return text
-    raise ValueError(f"{name} must be {described(kind)}, got {_shown(text)}.")
+    words = described(kind).removesuffix(f" or {WORDS[type(None)]}")  # which no text stands for
+    raise ValueError(f"{name} must be {words}, got {_shown(text)}.")
 
 
 def known(name: str, names: Iterable[str], whose: str) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from signalprop._recurrence_kinds import Kind, entry, kinds_in_words, owners
-from signalprop._terminal import print_json, print_text, save_figure, sentences
+from signalprop._terminal import print_json, print_text, save_figure, sentences, show_value
 from signalprop._text import columns as terminal_columns
-from signalprop._text import lines_of
+from signalprop._text import counted, lines_of, number, percent
 from signalprop.fields import Field
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def _text(found: Report) -> str:
     lines = lines_of(f"recurrence    {found.about}", width, rest=" " * 14)
     lines += [*lines_of(f"inputs        {colour}, unit variance", width, rest=" " * 14), "", "mean energy E||x_t||^2"]
     lines += _table(found.steps[kept], columns, width)
-    limit = "none" if found.stationary is None else f"{found.stationary:.6g}"
+    limit = "none" if found.stationary is None else show_value(found.stationary)
     lines += ["stationary".ljust(_STEP) + limit.rjust(_COLUMN), "", "What it means"]
     for sentence in _meaning(found):
         lines += lines_of(sentence, width, "- ", "  ")
@@ -283,7 +283,9 @@ def _table(steps: NDArray[np.int64], columns: list[tuple[str, Any]], width: int)
         "step".ljust(_STEP) + "".join(name.rjust(size) for (name, _), size in zip(columns[:shown], sizes, strict=False))
     ]
     for row, step in enumerate(steps):
-        cells = [f"{values[row]:.2f}" if name == "z" else f"{values[row]:.6g}" for name, values in columns[:shown]]
+        cells = [
+            f"{values[row]:.2f}" if name == "z" else show_value(float(values[row])) for name, values in columns[:shown]
+        ]
         lines.append(str(step).ljust(_STEP) + "".join(c.rjust(w) for c, w in zip(cells, sizes, strict=False)))
     return lines if shown == len(columns) else [*lines, "", *_table(steps, columns[shown:], width)]
 
@@ -307,8 +309,8 @@ def _meaning(found: Report) -> list[str]:
             said.append(
                 f"The first-step rule ({found.rule}) starts at the stationary energy of white inputs, not of these."
             )
-    said.append(f"Of the energy one input brings in, {_percent(found.left)} is left {last} steps later.")
-    said.append(f"Of the energy of a gradient, {_percent(found.gradient_left)} is left {last} steps back.")
+    said.append(f"Of the energy one input brings in, {_percent(found.left)} is left {counted(last, 'step')} later.")
+    said.append(f"Of the energy of a gradient, {_percent(found.gradient_left)} is left {counted(last, 'step')} back.")
     if found.stationary is not None and found.hinted is not None:
         said.append(
             f"Inputs are taken as white. Correlated by {_HINT_CORRELATION:g} from step to step they would lead to "
@@ -316,7 +318,7 @@ def _meaning(found: Report) -> list[str]:
         )
     if found.average is not None:
         said.append(
-            "W is one draw. The average over draws is signalprop.lru_energy; far past sqrt(n) steps rare draws carry it."
+            "W is one draw. The average over W is that over all draws; far past sqrt(n) steps rare draws carry it."
         )
     return said
 
@@ -324,8 +326,8 @@ def _meaning(found: Report) -> list[str]:
 def _percent(share: float) -> str:
     """A share as a percentage of three digits."""
     if share > 1.005:
-        return f"{share:.3g} times as much"
-    percent = 100.0 * share
-    if 99.95 <= percent < 100.0:
+        return f"{number(share)} times as much"
+    hundred = 100.0 * share
+    if 99.95 <= hundred < 100.0:
         return "more than 99.9 %"
-    return f"{percent:.3g} %" if percent >= 1e-3 else f"{share:.2e}"
+    return f"{hundred:.3g} %" if hundred >= 1e-3 else percent(share)

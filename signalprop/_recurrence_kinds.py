@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
+from signalprop._text import counted
 from signalprop.fields import Field
 
 if TYPE_CHECKING:
@@ -77,10 +78,6 @@ def owners(option: str) -> list[str]:
     return [kind.value for kind in Kind if option in entry(kind).options]
 
 
-def _count(number: int, one: str) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
-
-
 def _angles(phase: float) -> str:
     from signalprop.recurrences import laws
 
@@ -105,7 +102,8 @@ def _rotrnn(states: int, options: Mapping[str, Any], seed: int) -> Built:
     )
     drawn = f"gamma drawn in {laws.GAMMAS[0]:g} .. {laws.GAMMAS[1]:g}"
     moduli = drawn if gamma is None else f"gamma {gamma:.10g}"
-    about = f"RotRNN: {states} states in {_count(heads, 'head')}, {inputs} inputs, {moduli}, {_angles(phase)}"
+    size = f"{counted(states, 'state')} in {counted(heads, 'head')}, {counted(inputs, 'input')}"
+    about = f"RotRNN: {size}, {moduli}, {_angles(phase)}"
     return Built(about, plain, first, "x_1 = B u_1/sqrt(tr B B^T)")
 
 
@@ -118,7 +116,8 @@ def _lru(states: int, options: Mapping[str, Any], seed: int) -> Built:
         lru(states, inputs, r_min=r_min, r_max=r_max, max_phase=phase, seed=seed, first_step=rule)
         for rule in (False, True)
     )
-    about = f"diagonal LRU: {states} units, {inputs} inputs, moduli {r_min:.10g} .. {r_max:.10g}, {_angles(phase)}"
+    size = f"{counted(states, 'unit')}, {counted(inputs, 'input')}"
+    about = f"diagonal LRU: {size}, moduli {r_min:.10g} .. {r_max:.10g}, {_angles(phase)}"
     return Built(about, plain, first, "no sqrt(1 - |lambda|^2) on u_1")
 
 
@@ -135,7 +134,7 @@ def _s4d_lin(states: int, options: Mapping[str, Any], seed: int) -> Built:
     channels = options.get("--inputs", 1)
     layer = s4d_lin(states, channels=channels, dt=options.get("--dt"), seed=seed)
     kept = f"{states} states kept as {states // 2} complex ones"
-    return Built(f"S4D-Lin: {_count(channels, 'channel')} of {kept}, {_dt(options)}", layer)
+    return Built(f"S4D-Lin: {counted(channels, 'channel')} of {kept}, {_dt(options)}", layer)
 
 
 def _s5(states: int, options: Mapping[str, Any], seed: int) -> Built:
@@ -143,7 +142,9 @@ def _s5(states: int, options: Mapping[str, Any], seed: int) -> Built:
 
     inputs = options.get("--inputs", states)
     layer = s5(states, inputs, dt=options.get("--dt"), seed=seed)
-    return Built(f"S5: {states} states kept as {states // 2} complex ones, {inputs} inputs, {_dt(options)}", layer)
+    return Built(
+        f"S5: {states} states kept as {states // 2} complex ones, {counted(inputs, 'input')}, {_dt(options)}", layer
+    )
 
 
 def _gaussian(states: int, options: Mapping[str, Any], seed: int) -> Built:

@@ -8,6 +8,7 @@ import typer
 
 from signalprop._options import Depth, FieldOption, Json, ModelOption, Width
 from signalprop._terminal import finite, print_json, print_rows, sentences, show
+from signalprop._text import number, percent
 from signalprop.fields import Field
 from signalprop.models import Model
 
@@ -49,13 +50,14 @@ def regime(
         )
         return
     grade = "within" if found.within_tolerance else "the closest law, but not within"
+    sign = "-" if found.relative_error < 0.0 else "+"
     rows = [
-        ("point", f"n = {n}, k = {k}, which is {k / n**0.5:.4g} times sqrt(n); {field.value} Gaussian weights"),
+        ("point", f"n = {n}, k = {k}, which is {number(k / n**0.5, 4)} times sqrt(n); {field.value} Gaussian weights"),
         ("regime", found.regime),
         ("law to use", f"{found.law}, for {law.domain.words}"),
         ("its value", show(found.log_value)),
         ("exact energy", show(found.log_exact)),
-        ("relative error", f"{found.relative_error:+.2e}, {grade} {tolerance:g}"),
+        ("relative error", f"{sign}{percent(abs(found.relative_error))}, {grade} {percent(tolerance)}"),
     ]
     if found.past_second_threshold is not None:
         rows.append(("second term", "dominates: rare draws carry the mean" if found.past_second_threshold else "small"))

@@ -25,6 +25,7 @@ from signalprop._terminal import (
     sentences,
     show,
 )
+from signalprop._text import counted, number, percent
 from signalprop.fields import Field
 from signalprop.models import Model, by_model
 
@@ -169,14 +170,14 @@ def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> N
     kind = f"{'recurrent' if tied else 'feed-forward'} {layer} network with {field.value} weights"
     drawn = f"{result.samples} {'repetitions' if estimate.repeated else 'draws'}"
     print_text(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
-    print_text(f"width n = {n}, k = {k} steps = {k / math.sqrt(n):.4g} sqrt(n); energy {energy_name}")
+    print_text(f"width n = {n}, k = {counted(k, 'step')} = {number(k / math.sqrt(n), 4)} sqrt(n); energy {energy_name}")
     print()
     closing = (("how sure", sure), ("to cite", cited))
     exact = "not known" if estimate.log_exact is None else show(estimate.log_exact)
     if estimate.repeated:
         print_rows(
             (
-                ("mean", f"{show(estimate.log_mean)} +- {100 * estimate.relative_stderr:.2g} %"),
+                ("mean", f"{show(estimate.log_mean)} +- {percent(estimate.relative_stderr)}"),
                 ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
                 ("exact mean", exact),
                 ("verdict", in_options(estimate.verdict)),
@@ -185,11 +186,11 @@ def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> N
         )
         return
     quantiles = dict(estimate.log_quantiles)
-    error = f"{100 * estimate.relative_error:.2g} %"
+    error = percent(estimate.relative_error)
     if not estimate.trusted:
         error += ", not to be trusted: see verdict"
     elif estimate.predicted_relative_stderr is not None:
-        error += f" (known; these draws show {100 * estimate.relative_stderr:.2g} %)"
+        error += f" (known; these draws show {percent(estimate.relative_stderr)})"
     few = "not known from so few draws"
     tail = few
     if estimate.tail_index is not None:

@@ -9,6 +9,7 @@ import typer
 from signalprop._options import FieldOption, Horizon, Json, ModelOption, Width
 from signalprop._status import mean_status
 from signalprop._terminal import bar, print_json, print_rows, print_text, save_figure, sentences, show
+from signalprop._text import counted, number
 from signalprop.criteria import Criterion
 from signalprop.fields import Field
 from signalprop.models import Model, as_model, by_model
@@ -89,6 +90,9 @@ def _print_scale(found: SafeScale) -> None:
 
     low, high = found.interval
     interval = f"   (95 % interval {low:.6g} .. {high:.6g})" if low < high else ""
+    if found.largest > found.scale:
+        bottom, top = found.largest_interval
+        interval = f"   (up to {found.largest:.6g} would do, 95 % interval {bottom:.6g} .. {top:.6g})"
     recurrence = by_model(as_model(found.model), rnn="h <- W h", driven="h <- W h + x, energy per step")
     print_text(
         f"By {found.criterion}: g = {found.scale:.4g} times Glorot, standard deviation {found.std:.4g} of an entry; "
@@ -96,7 +100,10 @@ def _print_scale(found: SafeScale) -> None:
     )
     print("\n".join(scale_lines(found)))
     rows = [
-        ("recurrence", f"{recurrence}; width {found.n}, {found.horizon} steps, {found.field.value} Gaussian weights"),
+        (
+            "recurrence",
+            f"{recurrence}; width {found.n}, {counted(found.horizon, 'step')}, {found.field.value} Gaussian weights",
+        ),
         ("criterion", f"{found.criterion} (from {found.source})"),
         ("scale g", f"{found.scale:.8g}{interval}"),
         ("std of an entry", f"{found.std:.8g}"),
@@ -105,7 +112,7 @@ def _print_scale(found: SafeScale) -> None:
         (top, peak), (bottom, dip) = found.peak, found.dip
         rows.append(("mean energy", f"at most {show(peak)} (step {top}), at least {show(dip)} (step {bottom})"))
     rows += [
-        (f"draws past {found.bound:g}x", share_text(found)),
+        (f"draws past {number(found.bound)}x", share_text(found)),
         ("how sure", _how_sure(found)),
         ("to cite", _to_cite(found)),
     ]
@@ -115,9 +122,9 @@ def _print_scale(found: SafeScale) -> None:
 _PROMISES: dict[str, Callable[[SafeScale], str]] = {
     "quantile": lambda found: (
         f"{'at least ' if found.largest > found.scale else ''}{100 * found.quantile:g} % of draws of W stay at or below "
-        f"{found.bound:g} times their energy at every step"
+        f"{number(found.bound)} times their energy at every step"
     ),
-    "bounded": lambda found: f"the average over draws stays below {1 + found.tolerance:g} times its start",
+    "bounded": lambda found: f"the average over draws stays below {number(1 + found.tolerance)} times its start",
     "minimax": lambda found: "the average over draws strays as little from its start as it can, up or down",
     "edge": lambda found: f"the largest eigenvalue is below 1 in {100 * found.quantile:g} % of draws",
     "glorot": lambda found: "the average keeps its energy at infinite width; at this one nothing is promised",

@@ -13,13 +13,24 @@ PHRASES = {
     "tied=False": "--untied",
     "resume=True, --resume": "--resume",
     "quality='full'": "--full",
+    "signalprop.sample": "signalprop sample",
+    "signalprop.rnn_energy": "signalprop energy",
+    "signalprop.lru_energy": "signalprop energy --model driven",
+    "Use signalprop.exact, which": "In Python, signalprop.exact",
+    "regimes.two_term": "in Python signalprop.regimes.two_term",
+    "use moments.trace_polynomial, or the real result at -2n": "take the real result at width -2n",
+    "max_states=1000000 states at one level; raise max_states (about 1 kB per state), or ": "a million states at one level; ",
+    "with signalprop.allow": "in Python, with signalprop.allow",
 }
-_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|-?[\w.+-]*\w)")
+# Parameters of the library under the name of the commands, the first one that a command has.
+_ALIASES = {"t": ("k",), "state_size": ("states", "d_state")}
+_GAMMAS = {"gamma_min": ("r_min",), "gamma_max": ("r_max",)}  # of RotRNN, where a command has radii for all layers
+_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|-?[\w.+-]*\w)((?:(?:, | or )'[^']*')*)")
 _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")  # repr of a choice
 # A name with an underscore is no word of English; in quotes, paths and calls it is something else.
 _NAME = re.compile(r"(?<![\w'\"/.=-])[a-z]+(?:_[a-z]+)+(?![\w'\"/.(=-])")
 _ALLOWED = re.compile(r"with signalprop\.allow\(hours=([\w.]+)\)")
-_SUBJECT = re.compile(r"^([A-Za-z_]\w*)(?= (?:must|has|needs|takes|lies|is)\b)")
+_SUBJECT = re.compile(r"^([A-Za-z_]\w*)(?= (?:must|has|needs|takes|lies|is|belongs)\b)")
 
 
 def current_context() -> Any:
@@ -38,6 +49,10 @@ def options(declared: Iterable[tuple[str | None, Iterable[str]]]) -> dict[str, s
         if name is not None and dashed:
             short = [one for one in dashed if one == f"-{name}"]  # -n, -k: as in the formulas
             spelled[name] = short[0] if short else max(dashed, key=len)
+    for name, others in (_ALIASES if "gamma" in spelled else _ALIASES | _GAMMAS).items():
+        there = [spelled[other] for other in others if other in spelled]
+        if there:
+            spelled.setdefault(name, there[0])
     return spelled
 
 
@@ -62,7 +77,8 @@ def spoken(message: str, spelled: Mapping[str, str], others: Mapping[str, str]) 
         if option is None:
             return match[0]
         value = match[2].strip("'\"")
-        return {"True": option, "False": f"no {option}"}.get(value) or f"{option} {value}"
+        more = match[3].replace("'", "")  # criterion='quantile' or 'edge'
+        return {"True": option, "False": f"no {option}"}.get(value) or f"{option} {value}{more}"
 
     def subject(match: re.Match[str]) -> str:
         return spelled.get(match[1], match[1])

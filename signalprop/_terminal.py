@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from signalprop._standard_streams import CTRL_C, is_of_output
-from signalprop._text import NARROWEST, columns, lines_of
+from signalprop._text import NARROWEST, columns, lines_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,11 +35,12 @@ def finite(value: Any) -> Any:
 
 def show(log_value: float) -> str:
     """A number given by its natural log, readable at any size."""
+    if math.isnan(log_value):
+        return "not a number"
     if math.isinf(log_value):
         return "0" if log_value < 0.0 else "inf"
-    if abs(log_value) < 14.0:
-        value = math.exp(log_value)
-        return f"{value:.6g}" if value >= 1e-3 else f"{value:.3e}"
+    if math.log(1e-3) <= log_value < math.log(999_999.5):
+        return f"{math.exp(log_value):.6g}"
     decimal = log_value / math.log(10.0)
     if abs(log_value) > 1e9:  # the digits of the mantissa are gone
         return f"10^({decimal:.6g})"
@@ -50,6 +51,11 @@ def show(log_value: float) -> str:
     return f"{mantissa:.4f}e{exponent}"
 
 
+def show_value(value: float) -> str:
+    """A number that is not negative, or NaN, readable at any size."""
+    return show(-math.inf if value == 0.0 else math.log(value))
+
+
 def print_text(text: str, indent: str = "") -> None:
     """Print one paragraph, wrapped to the terminal; lines after the first are indented."""
     print(wrapped(text, indent))
@@ -57,6 +63,8 @@ def print_text(text: str, indent: str = "") -> None:
 
 def print_rows(rows: Iterable[tuple[str, str]], margin: int = 15) -> None:
     """Print names and texts in two columns; a text longer than the page goes on below itself."""
+    rows = list(rows)
+    margin = max([margin, *(len(name) for name, _ in rows)])
     for name, text in rows:
         print(wrapped(f"{name:<{margin}} {text}", " " * (margin + 1)))
 
@@ -75,7 +83,7 @@ def running_text(estimate: Estimate) -> str:
     """An estimate in a few words, beside a bar."""
     mean = "mean not to be trusted"
     if estimate.trusted:
-        mean = f"mean {show(estimate.log_mean)} +- {100 * estimate.relative_error:.2g} %"
+        mean = f"mean {show(estimate.log_mean)} +- {percent(estimate.relative_error)}"
     if estimate.repeated:
         return f"{mean} ({estimate.samples} repetitions)"
     return f"median {show(estimate.log_median)}, {mean} ({estimate.samples} draws)"

@@ -12,7 +12,16 @@ import typer
 
 from signalprop._again import again
 from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
-from signalprop._terminal import bar, print_json, print_noted, print_text, show, working_directory_is_gone
+from signalprop._terminal import (
+    bar,
+    print_json,
+    print_noted,
+    print_text,
+    show_value,
+    working_directory_is_gone,
+    wrapped,
+)
+from signalprop._text import counted
 
 if TYPE_CHECKING:
     from signalprop.training import Run
@@ -101,7 +110,7 @@ def train(
         typer.echo(f"\nstopped {reached[0]}; what was done is kept. To go on: {command}", err=True)
         raise typer.Exit(130) from None
     except FloatingPointError as error:
-        typer.echo(f"signalprop: {error}", err=True)
+        typer.echo(wrapped(f"signalprop: {error}", "  "), err=True)
         raise typer.Exit(1) from None
 
 
@@ -138,7 +147,7 @@ def _train(context: typer.Context, note: Callable[[int, int, float], None]) -> N
 
         def progress(step: int, total: int, loss: float) -> None:
             note(step, total, loss)
-            report(step / total, f"{title}, loss {_number(loss)}")
+            report(step / total, f"{title}, loss {show_value(loss)}")
 
         done = run(settings, directory=place, resume=asked["resume"], device=asked["device"], progress=progress)
     if asked["as_json"]:
@@ -168,15 +177,17 @@ def _facts(done: Run, place: str) -> dict[str, Any]:
 
 def _print(done: Run, place: str) -> None:
     settings, task = done.settings, done.task
-    print_text(f"{settings.layer}, {settings.depth} blocks, {done.rows[-1]['step']} steps; {task.description}")
-    print(f"{'test loss':<14} {_number(done.loss)}   (a guess: {_number(task.baseline)})")
+    print_text(
+        f"{settings.layer}, {counted(settings.depth, 'block')}, {counted(int(done.rows[-1]['step']), 'step')}; {task.description}"
+    )
+    print(f"{'test loss':<14} {show_value(done.loss)}   (a guess: {show_value(task.baseline)})")
     if done.accuracy is not None and task.chance is not None:
         print(f"{'test accuracy':<14} {done.accuracy:.4f}   (a guess: {task.chance:.4f})")
     print()
     print_noted(f"{'E||x_t||^2':<12} {'first':>12} {'last':>12}", "largest over smallest in the training")
     for name, ratio in _ratios(done).items():
-        first, last = (_number(float(row[name])) for row in (done.rows[0], done.rows[-1]))
-        spread = "-" if ratio is None else _number(ratio)
+        first, last = (show_value(float(row[name])) for row in (done.rows[0], done.rows[-1]))
+        spread = "-" if ratio is None else show_value(ratio)
         print_noted(f"layer {name.removeprefix('energy_'):<6} {first:>12} {last:>12}", spread)
     print()
     print_text(f"wrote {place}/log.csv, results.json and checkpoint.pt", "    ")
@@ -191,11 +202,6 @@ def _ratios(done: Run) -> dict[str, float | None]:
             ratio = max(values) / min(values) if min(values) > 0.0 else math.inf
             found[name] = ratio if math.isfinite(ratio) else None
     return found
-
-
-def _number(value: float) -> str:
-    """A number that is not negative, readable at any size."""
-    return show(math.log(value) if value > 0.0 else -math.inf)
 
 
 def _pair(text: str, task: str) -> tuple[str, Any]:

@@ -39,6 +39,7 @@ from signalprop._terminal import (
     wrapped,
 )
 from signalprop._terminal import sentences as _sentences
+from signalprop._text import counted, number
 from signalprop._train_command import train
 from signalprop.fields import Field
 from signalprop.models import Model, energy_of
@@ -78,9 +79,26 @@ def _wrapped_usage() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        text = wrapped(f"Error: {error.format_message()}", "  ").removeprefix("Error: ")
+        if type(error).__name__ == "NoArgsIsHelpError":  # its text is the help
+            raise
+        text = wrapped(f"Error: {_in_words(error)}", "  ").removeprefix("Error: ")
         error.format_message = lambda: text
         raise
+
+
+def _in_words(error: Any) -> str:
+    """What is wrong with a command line; newer Typer leaves that to pydantic, whose words are not those of a shell."""
+    text: str = error.format_message()
+    if not hasattr(error.__cause__, "errors"):
+        return text
+    found = error.__cause__.errors()[0]
+    wanted = {"int": "a whole number", "float": "a number", "bool": "true or false"}.get(
+        found["type"].partition("_")[0]
+    )
+    words = found["msg"].removeprefix("Value error, ")
+    if wanted is not None:
+        words = f"it must be {wanted}, got {found['input']!r}."
+    return text.replace(found["msg"], words)
 
 
 app = typer.Typer(
@@ -146,7 +164,7 @@ def energy(
         [
             ("recurrence", f"{model.step}, {field.value} Gaussian weights{scaled}"),
             ("width", f"n = {n}"),
-            ("steps", f"{k}, which is c = {c:.4g} times sqrt(n)"),
+            ("steps", f"{k}, which is c = {number(c, 4)} times sqrt(n)"),
             (f"mean energy {symbol}", f"{show(log_value)}   ({what})"),
             ("infinite width", f"{show(infinite_log)}"),
             ("ratio", f"{show(log_value - infinite_log)}"),
@@ -212,7 +230,9 @@ def run(
         numbers = f"{row.field:<10} {row.n:>7} {row.k:>5} {row.model:<6} {median:>12} {show(row.log_mean):>12}"
         print_noted(numbers, in_options(row.verdict))
     print()
-    print_text(f"{len(frame)} rows with quantiles and intervals: {os.path.join(directory, 'table.csv')}", "    ")
+    print_text(
+        f"{counted(len(frame), 'row')} with quantiles and intervals: {os.path.join(directory, 'table.csv')}", "    "
+    )
 
 
 @app.command()
@@ -271,9 +291,8 @@ def verify(
             }
         )
     else:
-        print(
-            f"\n{len(outcomes) - len(failed)} of {len(outcomes)} checks passed in {sum(o.seconds for o in outcomes):.1f} s"
-        )
+        took = sum(outcome.seconds for outcome in outcomes)
+        print(f"\n{len(outcomes) - len(failed)} of {counted(len(outcomes), 'check')} passed in {took:.1f} s")
     if failed:
         raise typer.Exit(1)
 
@@ -285,7 +304,8 @@ def _list_checks(checks: list[Check], as_json: bool) -> None:
         return
     for check in checks:
         print_text(f"{check.name}: {check.grid}", "    ")
-    print_text(f"\n{len(checks)} checks. To run some: signalprop verify --only TEXT")
+    print()
+    print_text(f"{counted(len(checks), 'check')}. To run some: signalprop verify --only TEXT")
 
 
 @app.command()
@@ -373,7 +393,7 @@ def _own_matplotlib() -> None:
 
 
 def _infinite_width_log(model: Model, k: int, scale: float) -> float:
-    """Log of g^{2k} (rnn) or of sum_{j<=k} g^{2j} (lru)."""
+    """Log of g^{2k} (rnn) or of sum_{j<=k} g^{2j} (driven)."""
     rate = 2.0 * math.log(scale)
     if model is Model.RNN:
         return rate * k

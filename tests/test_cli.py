@@ -159,7 +159,7 @@ def test_other_layers(arguments):
             ["energy", "-n", "10", "-k", "1", "--field", "quaternions"],
             "'quaternions' is not one of 'real', 'complex', 'quaternion'",
         ),
-        (["energy", "-n", "ten", "-k", "1"], "integer"),
+        (["energy", "-n", "ten", "-k", "1"], "'-n' / '--width': it must be a whole number, got 'ten'."),
         (["energy", "-n", "10", "-k", "1", "--scale", "nan"], "scale must be a positive finite number, got nan"),
         (["energy", "-n", "10", "-k", "30000", "--field", "real"], "k must be at most 20000, got 30000"),
         (["energy", "-n", "10"], "-k"),
@@ -619,3 +619,75 @@ def test_cite_interrupted_while_it_loads_is_no_traceback(module):
 def test_the_command_starts_where_an_interrupt_is_caught():
     project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"] == {"signalprop": "signalprop.__main__:main"}
+
+
+def test_the_bare_command_prints_its_help_as_it_stands():
+    bare, asked = runner.invoke(app, []), runner.invoke(app, ["--help"])
+    assert bare.exit_code == 2
+    assert bare.stderr.strip() == asked.stdout.strip()
+    assert len(bare.stderr.splitlines()) > 15
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["sample", "-n", "3", "-k", "2", "--method", "foo"], "'--method': 'foo' is not one of 'krylov'"),
+        (["energy", "-n", "3", "-k", "2", "--scale", "x"], "'--scale': it must be a number, got 'x'."),
+        (["moment", "GG*", "--field", "quaternion"], "--field quaternion has no loop equations here; take the real result"),
+        (["recurrence", "s4d-lin", "-n", "7"], "--states must be even"),
+        (["recurrence", "gaussian", "--field", "quaternion"], "use --field real or complex, or signalprop energy --model"),
+        (["regime", "-n", "100", "-k", "8000", "--field", "quaternion", "--model", "driven"], "-k must be at most 5000"),
+        (["scale", "-n", "64", "-T", "9", "--criterion", "bounded", "--quantile", "0.5"],
+         "--quantile belongs to --criterion quantile or edge;"),
+        (["energy", "-n", str(10**19), "-k", "3"], "In Python, signalprop.exact has no bound on n."),
+        (["reproduce", "--directory", "/dev/null"], "'/dev/null' cannot be used (File exists): "),
+        (["train", "--task", "adding", "--set", "steps=1"], "task adding: steps must be at least 2, got 1."),
+        (["train", "--task", "arrays", "--set", "path="], "--set path is empty"),
+        (["train", "--task", "arrays", "--set", "path=x", "--set", "classes=None"], "must be a whole number, got 'None'."),
+        (["train", "--clip", "-1"], "--clip must be a finite number, at least 0, got -1.0."),
+    ],
+)  # fmt: skip
+def test_refusals_speak_as_a_shell_does(arguments, sentence, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(app, arguments, env={"COLUMNS": "200"})
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert not re.search(r"Errno|Value error|None or|max_states|\w='", result.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["energy", "-n", "1", "-k", "99996", "--field", "complex"],
+        ["regime", "-n", "7", "-k", "100000", "--field", "complex"],
+        ["sample", "-n", "1", "-k", "5", "--samples", "30"],
+        ["scale", "-n", "1000000", "-T", "999700"],
+        ["scale", "-n", "64", "-T", "1", "--criterion", "quantile", "--bound", "1000000", "--samples", "200"],
+        ["scale", "-n", "64", "-T", "1", "--criterion", "bounded", "--tolerance", "1e6"],
+        ["recurrence", "gaussian", "-n", "16", "-T", "100", "--scale", "3"],
+        ["recurrence", "rotrnn", "-n", "1", "-T", "1"],
+        ["recurrence", "lru", "-n", "1", "-T", "1"],
+        ["verify", "--list", "--only", "second threshold"],
+    ],
+)
+def test_numbers_are_read_at_a_glance_and_one_is_singular(arguments):
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0
+    assert not re.search(r"\de\+\d|\be\^", result.stdout)
+    assert not re.search(r"\b1 (steps|states|inputs|units|checks|times as)|\n ", result.stdout.replace("\n  ", ""))
+
+
+def test_what_stands_above_is_above():
+    """A capped scale has no interval of its own: that of what would do is said instead."""
+    text = runner.invoke(app, ["scale", "-n", "4096", "-T", "64", "--criterion", "quantile"]).stdout
+    assert re.search(r"scale g +1   \(up to 1\.\d+ would do, 95 % interval 1\.\d+ \.\. 1\.\d+\)", text)
+    whole = " ".join(runner.invoke(app, ["scale", "-n", "4096", "-T", "64"]).stdout.split())
+    assert "'quantile' is Glorot's own g = 1, and draws keep its promise up to g = 1." in whole
+    assert "interval 1 .. 1" not in whole
+    assert "the average is V" not in runner.invoke(app, ["scale", "-n", "100", "-T", "30000"]).stdout
+
+
+def test_a_number_is_never_parted():
+    for width in range(40, 100):
+        assert not re.search(r"\d\n +\d{3}\b", page(advise(512, 2000), width)), width
+    assert "a width of about 260 000" in " ".join(page(advise(512, 2000), 60).split())

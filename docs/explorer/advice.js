@@ -19,6 +19,7 @@ const Advice = (() => {
     const exact = horizon <= Energy.reach(n, field);
     const meanKnown = field === "complex" || horizon <= TABLE.mean_reach; // to the package; this page has a law beyond
     const logSafe = scales.quantiles[TABLE.at_default];
+    const largestInterval = [-1, 1].map((sign) => Math.exp(logSafe + sign * WITHIN * scales.error));
     const energy = (logG) => {
       const shift = 2 * horizon * logG;
       return { low: quantile(levels, 0.05) + shift, median: quantile(levels, 0.5) + shift, high: quantile(levels, 0.95) + shift };
@@ -35,7 +36,9 @@ const Advice = (() => {
       regime: regime(n, horizon, exact ? logMean : null),
       c: horizon / Math.sqrt(n),
       safe: Math.min(1, Math.exp(logSafe)),
-      safeInterval: [-1, 1].map((sign) => Math.min(1, Math.exp(logSafe + sign * WITHIN * scales.error))),
+      safeInterval: largestInterval.map((g) => Math.min(1, g)),
+      largest: Math.exp(logSafe),
+      largestInterval,
       bounded: meanKnown && logMean !== null ? Math.exp((TOLERANCE - logMean) / (2 * horizon)) : null,
       minimax: meanKnown && logMean !== null ? Math.exp(minimax(n, horizon, field)) : null,
       edge: Math.exp(-Draws.logEdge(n, field, DEFAULT)),

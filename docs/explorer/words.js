@@ -36,7 +36,7 @@ const Words = (() => {
 
   /** A positive number in three digits. */
   function number(value) {
-    if (value >= 1000) return rounded(Math.round(value));
+    if (Number(value.toPrecision(3)) >= 1000) return rounded(Math.round(value));
     return value >= 0.001 ? short(value, 3) : power(value);
   }
 
@@ -257,10 +257,17 @@ const Words = (() => {
   }
 
   /** How sure the numbers are, and how to cite them. */
-  function status({ field, safeInterval }) {
-    const [low, high] = safeInterval.map((g) => short(g, 5));
+  function status(advice) {
+    const { field } = advice;
     const option = field === "real" ? "" : ` --field ${field}`;
-    return sentence("status", { average: MEAN_STATUS[field], low, high, command: `signalprop cite scale${option}` });
+    const values = { average: MEAN_STATUS[field], safe: safe(advice), command: `signalprop cite scale${option}` };
+    return sentence(advice.meanKnown ? "status" : "status_draws", values);
+  }
+
+  /** The interval of the quantile scale; of what its definition allows where that is more than Glorot. */
+  function safe({ largest, largestInterval, safeInterval }) {
+    const [low, high] = (largest > 1 ? largestInterval : safeInterval).map((g) => short(g, 5));
+    return sentence(largest > 1 ? "safe_capped" : "safe", { largest: short(largest, 5), low, high });
   }
 
   function mean(advice) {

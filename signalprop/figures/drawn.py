@@ -1,14 +1,17 @@
 """The files of one figure; drawn again, they change only if their numbers or the drawing did.
 
-A sum in another order, or another processor, moves the last digits of a float. Numbers are written to nine digits, numbers that
-agree with the written ones to `WITHIN` stay as written, and the picture is drawn from the numbers as they stand in the file. The
-origin (versions, machine, revision) belongs to the other three files and is renewed with them.
+A sum in another order, or another processor, moves the last digits of a float. Numbers are written to nine digits, those that
+agree with the written ones to `WITHIN` stay as written, and the picture is drawn from the numbers as they stand in the file. A
+column of differences, which are rounding noise where they are nearly 0, has a bound of its own, ``NOISE`` of the figure's module.
+The origin (versions, machine, revision) belongs to the other three files and is renewed with them. A file that cannot be read,
+as after a full disk, is written anew.
 """
 
 from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +21,16 @@ import pandas as pd
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WITHIN = {"rtol": 1e-6, "atol": 1e-9}
+WITHIN = 1e-6  # relative
+ZERO = 1e-14  # what is less than this is 0 but for rounding
 DIGITS = 9
 
 
 class Drawn:
     """``NAME.csv``, ``.png``, ``.svg`` and ``.json`` in a directory; call `numbers`, `picture` and `origin` in this order."""
 
-    def __init__(self, directory: Path, name: str) -> None:
+    def __init__(self, directory: Path, name: str, noise: Mapping[str, float] | None = None) -> None:
+        self._noise = noise or {}
         self._path = {ending: directory / f"{name}.{ending}" for ending in ("csv", "png", "svg", "json")}
         self._changed = False
 
@@ -34,10 +39,12 @@ class Drawn:
         path = self._path["csv"]
         text = frame.to_csv(index=False, float_format=f"%.{DIGITS}g")
         found = _read(text)
-        if path.exists():
-            written = path.read_text(encoding="utf-8")
-            if same(_read(written), found):
-                return _read(written)
+        try:
+            written = _read(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            written = None
+        if written is not None and same(written, found, self._noise):
+            return written
         self._write("csv", text.encode())
         return found
 
@@ -53,8 +60,11 @@ class Drawn:
         path = self._path["json"]
         plain = json.loads(json.dumps(about))
         if not self._changed and path.exists():
-            known = json.loads(path.read_text(encoding="utf-8"))
-            if {name: value for name, value in known.items() if name not in facts} == plain:
+            try:
+                known = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                known = None
+            if isinstance(known, dict) and {name: known[name] for name in known if name not in facts} == plain:
                 return
         self._write("json", (json.dumps({**plain, **facts}, indent=2) + "\n").encode())
 
@@ -70,14 +80,15 @@ def write(path: Path, content: bytes) -> bool:
     return True
 
 
-def same(old: pd.DataFrame, new: pd.DataFrame) -> bool:
-    """Whether two tables have the same columns and rows, their floats within `WITHIN`."""
+def same(old: pd.DataFrame, new: pd.DataFrame, noise: Mapping[str, float] | None = None) -> bool:
+    """Whether two tables have the same columns and rows, their floats within `WITHIN`, or `noise` of the column."""
     if list(old.columns) != list(new.columns) or len(old) != len(new):
         return False
     for name in old.columns:
         a, b = old[name], new[name]
-        if a.dtype.kind in "fi" and b.dtype.kind in "fi":
-            if not np.allclose(a.to_numpy(float), b.to_numpy(float), equal_nan=True, **WITHIN):
+        if "f" in (a.dtype.kind, b.dtype.kind) and {a.dtype.kind, b.dtype.kind} <= {"f", "i"}:
+            near = (noise or {}).get(name, ZERO)
+            if not np.allclose(a.to_numpy(float), b.to_numpy(float), rtol=WITHIN, atol=near, equal_nan=True):
                 return False
         elif not a.equals(b):
             return False

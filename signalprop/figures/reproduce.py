@@ -64,7 +64,7 @@ def reproduce(
                     progress(name, share)
 
             report(0.0)
-            drawn = Drawn(target, name)
+            drawn = Drawn(target, name, getattr(module, "NOISE", None))
             frame = drawn.numbers(module.data(seed=seed, progress=report, **size))
             figure = module.draw(frame)
             drawn.picture(figure)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from signalprop._status import mean_status
-from signalprop._text import columns, lines_of
+from signalprop._text import columns, counted, lines_of, number, power, rounded
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.advice_words import GUARANTEES, code, sentence
@@ -124,24 +124,7 @@ def factor(log_value: float) -> str:
         return f"{float(f'{math.exp(log_value):.2g}'):g}x"
     if abs(log_value) > 10.0 * _TEN:
         return f"10^{log_value / _TEN:.0f}"
-    digit, exponent = f"{math.exp(log_value):.0e}".split("e")
-    return f"{digit}*10^{int(exponent)}"
-
-
-def number(value: float) -> str:
-    """A positive number in three digits: 88.4, 0.0131, 12 000, 4*10^-9."""
-    if value >= 1000.0:
-        return rounded(round(value))
-    if value >= 0.001:
-        return f"{value:.3g}"
-    digit, exponent = f"{value:.0e}".split("e")
-    return f"{digit}*10^{int(exponent)}"
-
-
-def rounded(value: int) -> str:
-    """Two digits of a large number, three digits apart; small ones as they are."""
-    digits = max(0, len(str(value)) - 2) if value >= 1000 else 0
-    return f"{round(value, -digits):,}".replace(",", " ")
+    return power(math.exp(log_value))
 
 
 def share_text(found: SafeScale) -> str:
@@ -162,13 +145,20 @@ def heads_for(n: int) -> int:
 def status(advice: Advice) -> str:
     """How sure the numbers are, and how to cite them."""
     option = "" if advice.field is Field.REAL else f" --field {advice.field.value}"
-    low, high = advice.scales["quantile"].interval
     return sentence(
-        "status",
+        "status_draws" if advice.log_mean is None else "status",
         average=mean_status(advice.field),
-        low=f"{low:.5g}",
-        high=f"{high:.5g}",
+        safe=_safe(advice.scales["quantile"]),
         command=f"signalprop cite scale{option}",
+    )
+
+
+def _safe(found: SafeScale) -> str:
+    """The interval of the quantile scale; of what its definition allows where that is more than Glorot."""
+    capped = found.largest > found.scale
+    low, high = found.largest_interval if capped else found.interval
+    return sentence(
+        "safe_capped" if capped else "safe", largest=f"{found.largest:.5g}", low=f"{low:.5g}", high=f"{high:.5g}"
     )
 
 
@@ -337,7 +327,7 @@ def _mean(advice: Advice) -> str:
 
 
 def _steps(count: int) -> str:
-    return f"{rounded(count) if count >= 10**7 else count} step{'' if count == 1 else 's'}"
+    return counted(count, "step") if count < 10**7 else f"{rounded(count)} steps"
 
 
 def _count(count: int) -> str:

@@ -61,7 +61,10 @@ SENTENCES = {
     "complex_weights": "Complex weights of this width would allow g = {g} and typically leave {left}.",
     "scope": "Exact for a linear recurrence, right for tanh while the signal is small. LSTM and GRU: the bias of the gate that keeps the state comes first.",
     "picture": "The picture: {command}",
-    "status": "How sure: the average is {average}. What single draws do is read from a table of simulated draws: 'quantile' has the 95 % interval {low} .. {high}. To cite: {command}",
+    "status": "How sure: the average is {average}. What single draws do is read from a table of simulated draws: {safe}. To cite: {command}",
+    "status_draws": "How sure: what single draws do is read from a table of simulated draws: {safe}. To cite: {command}",
+    "safe": "'quantile' has the 95 % interval {low} .. {high}",
+    "safe_capped": "'quantile' is Glorot's own g = 1, and draws keep its promise up to g = {largest} (95 % interval {low} .. {high})",
 }  # fmt: skip
 
 GUARANTEES = {

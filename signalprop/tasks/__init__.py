@@ -52,7 +52,11 @@ def make(task: str, /, **options: Any) -> Task:
     maker = MAKERS[one_of(task, MAKERS, "task")]
     kinds = hints(maker)
     functions = {name: options.pop(name) for name in ("progress",) if name in options and name not in kinds}
-    return maker(**check_options(task, options), **functions)
+    wanted = check_options(task, options)
+    try:
+        return maker(**wanted, **functions)
+    except ValueError as error:  # a training has settings of the same names
+        raise ValueError(f"task {task}: {error}") from None
 
 
 def check_options(task: str, options: dict[str, Any]) -> dict[str, Any]:

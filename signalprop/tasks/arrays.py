@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from signalprop._checks import whole_number
 from signalprop._files import require_regular
+from signalprop._text import counted
 from signalprop.tasks.task import ROWS, Kind, Split, Task, guess
 
 PARTS = ("train", "validation", "test")
@@ -94,8 +96,8 @@ def load_arrays(path: str | os.PathLike[str], *, symbols: int | None = None, cla
     for name, part in parts.items():
         if (part.targets.dtype.kind == "f", part.targets.ndim) != (kind is Kind.REGRESSION, train.targets.ndim):
             raise ValueError(
-                f"{where}, {name}_targets must be like train_targets, {train.targets.dtype} in {train.targets.ndim} dimensions, "
-                f"got {part.targets.dtype} in {part.targets.ndim}."
+                f"{where}, {name}_targets must be like train_targets, {train.targets.dtype} in "
+                f"{counted(train.targets.ndim, 'dimension')}, got {part.targets.dtype} in {part.targets.ndim}."
             )
         if part.inputs.shape[1:] != train.inputs.shape[1:] or part.inputs.ndim != train.inputs.ndim:
             raise ValueError(
@@ -110,7 +112,7 @@ def load_arrays(path: str | os.PathLike[str], *, symbols: int | None = None, cla
     chance, baseline = _guess(kind, train, test, count)
     return Task(
         name="arrays",
-        description=f"{where.name}, {len(train)} sequences of up to {train.steps} steps",
+        description=f"{where.name}, {len(train)} sequences of up to {counted(train.steps, 'step')}",
         kind=kind,
         train=train,
         validation=parts.get("validation"),
@@ -206,7 +208,8 @@ def _part(where: Path, part: str, arrays: dict[str, Array]) -> Split:
         )
     if targets.ndim == 2 and targets.shape != inputs.shape[:2]:
         raise ValueError(
-            f"{where}, {part}_targets must have one class per step, {inputs.shape[:2]}, got {targets.shape}."
+            f"{where}, {part}_targets must have one class per step, {inputs.shape[:2]}, or per sequence, {inputs.shape[:1]}, "
+            f"got {targets.shape}."
         )
     if inputs.ndim == 2 and inputs.dtype.kind == "f":
         inputs = inputs[..., None]
@@ -217,6 +220,11 @@ def _part(where: Path, part: str, arrays: dict[str, Array]) -> Split:
         raise ValueError(
             f"{where}, {part}_lengths must be whole numbers (samples,), got {lengths.dtype} of shape {lengths.shape}."
         )
+    if len(lengths) and not 1 <= lengths.min() <= lengths.max() <= inputs.shape[1]:
+        raise ValueError(
+            f"{where}, {part}_lengths must be between 1 and the number of steps, {inputs.shape[1]}, got {lengths.min()} to "
+            f"{lengths.max()}."
+        )
     try:
         split = Split(inputs, targets, lengths.astype(np.int64))
     except ValueError as error:
@@ -224,6 +232,10 @@ def _part(where: Path, part: str, arrays: dict[str, Array]) -> Split:
     for what, array in (("inputs", inputs), ("targets", targets)):
         if array.dtype.kind == "f":
             _finite(array, split.lengths, f"{where}, {part}_{what}")
+        elif array.ndim < 3:  # symbols or classes
+            least = _extreme(array, split.lengths, min, 0)
+            if least < 0:
+                raise ValueError(f"{where}, {part}_{what} must be whole numbers from 0, got {least}.")
     return split
 
 
@@ -255,12 +267,16 @@ def _count(given: Any, what: str, side: str, parts: dict[str, Split], where: Pat
 
 
 def _largest(array: Array, lengths: NDArray[np.int64]) -> int:
-    found = 0
+    return _extreme(array, lengths, max, 0)
+
+
+def _extreme(array: Array, lengths: NDArray[np.int64], most: Callable[[int, int], int], found: int) -> int:
+    """The smallest or largest of `found` and the whole numbers before the padding."""
     for start in range(0, len(array), ROWS):
         rows = array[start : start + ROWS]
         if array.ndim == 2:
             rows = rows[np.arange(array.shape[1]) < lengths[start : start + ROWS, None]]
-        found = max(found, int(rows.max()))
+        found = most(found, int(rows.min() if most is min else rows.max()))
     return found
 
 

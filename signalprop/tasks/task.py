@@ -24,7 +24,7 @@ ROWS = 4096  # looked at in one go, so that arrays mapped from a file are not re
 
 
 class Kind(StrEnum):
-    """What is asked: one class a sequence, one class a step, or one number a sequence."""
+    """What is asked: one class per sequence, one class per step, or one number per sequence."""
 
     CLASSIFICATION = "classification"
     TAGGING = "tagging"
@@ -56,7 +56,7 @@ class Split:
             )
         if not len(self.inputs) == len(self.targets) == len(self.lengths):
             raise ValueError(
-                f"inputs, targets and lengths must have one row an example, got {len(self.inputs)}, {len(self.targets)} and "
+                f"inputs, targets and lengths must have one row per example, got {len(self.inputs)}, {len(self.targets)} and "
                 f"{len(self.lengths)}."
             )
         if len(self.lengths) and not 1 <= self.lengths.min() <= self.lengths.max() <= self.steps:

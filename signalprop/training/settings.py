@@ -120,8 +120,8 @@ class Settings:
         for name in ("learning_rate", "recurrence_factor"):
             positive_float(getattr(self, name), name)
         for name in ("weight_decay", "clip"):
-            if getattr(self, name) != 0:
-                positive_float(getattr(self, name), name)
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be a finite number, at least 0, got {getattr(self, name)!r}.")
         for name in ("dropout", "r_min", "r_max", "max_phase"):
             value = getattr(self, name)
             if value is not None and not math.isfinite(value):

@@ -195,7 +195,7 @@ class _Equations:
             if len(below) > self.max_states:
                 raise ValueError(
                     f"the loop equations for these words need more than max_states={self.max_states} states at one level; "
-                    "raise max_states (about 1 kB a state), or estimate the moment by sampling."
+                    "raise max_states (about 1 kB per state), or estimate the moment by sampling."
                 )
             word = max(state, key=lambda w: (_runs(w), len(w)))
             position = state.index(word)

@@ -71,9 +71,27 @@ def test_drawn_again_with_other_numbers_all_files_change(written, tmp_path, monk
     assert all(name.startswith("law_errors") for name in changed)
 
 
+@pytest.mark.parametrize("left", [b"", b"\xff\xfe", b"[1"])
+def test_files_that_cannot_be_read_are_written_anew(left, written, tmp_path, monkeypatch):
+    shutil.copytree(written[0], tmp_path, dirs_exist_ok=True)
+    numbers = pd.read_csv(tmp_path / "law_errors.csv")
+    monkeypatch.setattr(law_errors, "data", lambda **_: numbers)
+    before = (tmp_path / "law_errors.csv").read_bytes()
+    for ending in ("csv", "json"):
+        (tmp_path / f"law_errors.{ending}").write_bytes(left)
+    reproduce(tmp_path, "quick", seed=3, only="law_errors")
+    assert (tmp_path / "law_errors.csv").read_bytes() == before
+    assert json.loads((tmp_path / "law_errors.json").read_text())["figure"] == "law_errors"
+
+
 def test_tables_that_differ_are_told_apart():
     table = pd.DataFrame({"n": [1, 2], "value": [0.0, np.nan], "name": ["a", "b"]})
-    assert same(table, table.assign(value=[1e-12, np.nan]))
+    assert same(table, table.assign(value=[1e-15, np.nan]))
+    assert same(table, table.assign(value=[1e-10, np.nan]), {"value": 1e-9})
+    large, small = 10**8 * np.array([1, 2]), np.array([1e-12, 1e-11])
+    assert same(table.assign(value=small), table.assign(value=small * (1.0 + 1e-9)))
+    assert not same(table.assign(value=small), table.assign(value=small * 1.01))
+    assert not same(table.assign(n=large), table.assign(n=large + 1))
     for other in (
         table.assign(value=[1e-3, np.nan]),
         table.assign(value=[0.0, 1.0]),

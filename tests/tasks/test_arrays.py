@@ -155,7 +155,7 @@ FEATURES = {
         ({"train_inputs": tokens(20)[:, :0]}, r"no side 0, got \(20, 0\)"),
         (
             {"train_inputs": tokens(19)},
-            "part train: inputs, targets and lengths must have one row an example, got 19, 20 and",
+            "part train: inputs, targets and lengths must have one row per example, got 19, 20 and",
         ),
         (
             {"train_lengths": np.zeros(20, int)},

@@ -91,7 +91,7 @@ def split(inputs, targets, lengths=None):
             lambda: split(np.zeros((2, 3, 4, 5)), [0, 0]),
             r"inputs must be \(examples, steps\) .* got shape \(2, 3, 4, 5\)",
         ),
-        (lambda: split(np.zeros((2, 3)), [0]), "one row an example, got 2, 1 and 2"),
+        (lambda: split(np.zeros((2, 3)), [0]), "one row per example, got 2, 1 and 2"),
         (
             lambda: split(np.zeros((2, 3)), [0, 0], [3, 4]),
             "lengths must be between 1 and the number of steps, 3, got 3 to 4",
