@@ -159,21 +159,24 @@ FEATURES = {
         ),
         (
             {"train_lengths": np.zeros(20, int)},
-            "part train: lengths must be between 1 and the number of steps, 7, got 0 to 0",
+            "train_lengths must be between 1 and the number of steps, 7, got 0 to 0",
         ),
         ({"train_lengths": np.full(20, 8)}, "got 8 to 8"),
         ({"train_lengths": np.ones(20)}, "train_lengths must be whole numbers .*, got float64"),
-        ({"train_inputs": -tokens(20) - 1}, "inputs must be between 0 and .*, got -"),
+        ({"train_inputs": -tokens(20) - 1}, "train_inputs must be whole numbers from 0, got -"),
         (
             {"train_inputs": tokens(20) + 10**6},
             "numbers up to 100000., which would be 100000. symbols; number them from 0, or",
         ),
-        ({"train_targets": np.arange(20) - 1}, "train_targets must be between 0 and 18, got -1 to 18"),
+        ({"train_targets": np.arange(20) - 1}, "train_targets must be whole numbers from 0, got -1"),
         ({"train_targets": np.zeros((20, 7))}, "in two dimensions are classes, whole numbers, got type float64"),
-        ({"train_targets": np.zeros((20, 6), int)}, r"one class per step, \(20, 7\), got \(20, 6\)"),
+        (
+            {"train_targets": np.zeros((20, 6), int)},
+            r"one class per step, \(20, 7\), or per sequence, \(20,\), got \(20, 6\)",
+        ),
         (
             {"test_targets": np.zeros(6)},
-            "test_targets must be like train_targets, int64 in 1 dimensions, got float64 in 1",
+            "test_targets must be like train_targets, int64 in 1 dimension, got float64 in 1",
         ),
         (
             {"test_inputs": tokens(6, 8)},
