@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from signalprop._catalogue import LAYERS, load
+from signalprop._cost import refuse_beyond_bounds
+from signalprop._text import number
 from signalprop.nn import Recurrence, SequenceClassifier
 from signalprop.tasks import Kind, Task
 from signalprop.training.settings import Settings
 
 __all__ = ["build_model"]
+
+_BYTES = 16  # per parameter, in float32: the number, its gradient and the two moments of Adam
 
 
 class SequenceTagger(SequenceClassifier):
@@ -27,7 +32,8 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
     Raises
     ------
     ValueError
-        As the layers: a state that the heads do not divide, moduli or phases out of range. A pooling for a tagging task.
+        A model that does not fit into memory. As the layers: a state that the heads do not divide, moduli or phases out of
+        range. A pooling for a tagging task.
 
     Examples
     --------
@@ -40,6 +46,7 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
         raise ValueError(
             f"a tagging task has an answer per step and pools nothing: leave out pooling={settings.pooling!r}."
         )
+    _refuse_too_large(settings, task)
     kind = SequenceTagger if task.kind is Kind.TAGGING else SequenceClassifier
     return kind(
         lambda: _layer(settings, task),
@@ -51,6 +58,19 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
         dropout=settings.dropout,
         bidirectional=settings.bidirectional,
         pooling=settings.pooling,
+    )
+
+
+def _refuse_too_large(settings: Settings, task: Task) -> None:
+    """Refuse a model that does not fit into memory; it is measured on a layer without numbers."""
+    with torch.random.fork_rng(), torch.device("meta"):
+        layer = sum(parameter.numel() for parameter in _layer(settings, task).parameters())
+    layers = settings.depth * (2 if settings.bidirectional else 1)
+    count = layers * layer + settings.d_model * (task.symbols + task.features + task.classes)
+    refuse_beyond_bounds(
+        f"a model of {number(float(count))} parameters",
+        memory=_BYTES * count,
+        instead="Take a smaller width, state or depth.",
     )
 
 

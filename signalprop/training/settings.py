@@ -14,6 +14,7 @@ from signalprop._files import parse_toml, read_text
 from signalprop.fields import one_of
 from signalprop.tasks import check_options
 
+LARGEST_SIZE = 10**6
 UNREAD = ("published", "search")
 
 
@@ -113,7 +114,9 @@ class Settings:
             "log_every",
             "checkpoint_every",
         ):
-            whole_number(getattr(self, name), name, 1)
+            whole_number(
+                getattr(self, name), name, 1, LARGEST_SIZE if name in ("d_model", "d_state", "heads") else None
+            )
         whole_number(self.seed, "seed", 0)
         if self.epochs is not None:
             whole_number(self.epochs, "epochs", 1)

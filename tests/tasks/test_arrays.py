@@ -162,6 +162,7 @@ FEATURES = {
             "train_lengths must be between 1 and the number of steps, 7, got 0 to 0",
         ),
         ({"train_lengths": np.full(20, 8)}, "got 8 to 8"),
+        ({"train_lengths": np.full(20, 2**64 - 1, "u8")}, "got 18446744073709551615 to"),
         ({"train_lengths": np.ones(20)}, "train_lengths must be whole numbers .*, got float64"),
         ({"train_inputs": -tokens(20) - 1}, "train_inputs must be whole numbers from 0, got -"),
         (

@@ -307,3 +307,22 @@ def test_layers_of_the_table_are_built_with_every_setting_they_take():
 def test_a_tagging_pools_nothing():
     with pytest.raises(ValueError, match=r"leave out pooling='last'"):
         train(tiny(pooling="last", batch=4), task=ragged(Kind.TAGGING, 0))
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"d_state": 10**6, "heads": 1}, {"d_model": 10**6, "layer": "dense", "d_state": 10**6}]
+)
+def test_a_model_that_does_not_fit_is_refused_before_it_is_made(sizes):
+    task = make("copy", blanks=20, train=10, test=10)
+    with pytest.raises(ValueError, match=r"parameters would take about .* GiB of memory.*Take a smaller width"):
+        build_model(Settings(**sizes), task)
+    with pytest.raises(ValueError, match="d_model must be at most 1000000, got"):
+        Settings(d_model=10**30)
+
+
+def test_measuring_a_model_draws_nothing():
+    task = make("copy", blanks=20, train=10, test=10)
+    torch.manual_seed(0)
+    first = torch.nn.Embedding(task.symbols, 8).weight  # what a model draws first
+    torch.manual_seed(0)
+    assert torch.equal(build_model(Settings(d_model=8, d_state=8, heads=2), task).encoder.weight, first)

@@ -155,7 +155,7 @@ def test_shipped_files_are_read(path):
         (["--task", "listops-files", "--set", "verify=False"], "task listops-files has no 'train'"),
         (["--task", "sorting"], "'sorting' is not one of"),
         (["--state", "9"], "--state must be divisible by the number of heads, got --state 9 and --heads 2"),
-        (["--r-max", "1.5"], "gamma must satisfy 0 < gamma_min <= gamma_max < 1"),
+        (["--r-max", "1.5"], "gamma must satisfy 0 < --r-min <= --r-max < 1"),
         (["--max-phase", "9"], "--max-phase must lie in (0, 2 pi], got 9"),
         (["--lr", "nan"], "--lr must be a positive finite number, got nan"),
         (["--dropout", "1"], "dropout must lie in [0, 1), got 1.0"),
@@ -227,7 +227,7 @@ def test_bad_files_are_sentences(tmp_path, text, sentence):
         (["--set", "directory=/nowhere", "--set", "verify=False"], "--set verify must be true or false, got 'False'"),
         (["--set", "directory=/nowhere", "--set", "verify=1"], "--set verify must be true or false, got '1'"),
         (["--set", "directory=/nowhere", "--set", "verify=true"], "/nowhere/basic_train.tsv is not there"),
-        (["--set", "directory="], "basic_train.tsv is not there"),
+        (["--set", "directory="], "--set directory is empty; give a path, . for the folder you are in."),
     ],
 )
 def test_options_of_the_published_files(tmp_path, arguments, sentence):
