@@ -1,16 +1,29 @@
-"""Argument checks shared by the public functions; every failure is one sentence with the value in it."""
+"""Argument checks shared by the public functions; every failure is one sentence with the name and the value in it.
+
+One rule everywhere: a value is taken if it is the number that is asked for, whatever type holds it (Python's, NumPy's of any
+width, an array without axes, a fraction), and refused otherwise: truth values, texts and complex numbers are no real numbers,
+and a mask is never looked through.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from numbers import Real
+from fractions import Fraction
+from numbers import Integral, Rational, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 INT64_LIMIT = 10**18
+_REFUSED = (
+    TypeError,
+    ValueError,
+    OverflowError,
+    RuntimeError,
+    AttributeError,
+)  # what other libraries say for "no array"
 
 
 def whole_number(value: Any, name: str, minimum: int, maximum: int | None = None, beyond: str = "") -> int:
@@ -19,14 +32,9 @@ def whole_number(value: Any, name: str, minimum: int, maximum: int | None = None
     A float is accepted when it is a whole number. `beyond` is the sentence that tells what to use
     instead when `value` is above `maximum`.
     """
-    if isinstance(value, (bool, np.bool_)):
+    number = _whole(value)
+    if number is None:
         raise ValueError(f"{name} must be a whole number, got {shown(value)}.")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        if not isinstance(value, Real) or not math.isfinite(value) or value != math.floor(value):
-            raise ValueError(f"{name} must be a whole number, got {shown(value)}.") from None
-        number = int(value)  # type: ignore[call-overload]
     if number < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {shown(number)}.")
     if maximum is not None and number > maximum:
@@ -38,17 +46,18 @@ def whole_numbers(
     value: Any, name: str, minimum: int, maximum: int = INT64_LIMIT, beyond: str = ""
 ) -> NDArray[np.int64]:
     """Return `value` as an int64 array with every element inside ``[minimum, maximum]``."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
+    if _whole(value) is not None:
         return np.asarray(whole_number(value, name, minimum, maximum, beyond), dtype=np.int64)
-    array = np.asarray(value)
+    array = any_array(value, name, f"{name} must be a whole number or an array of them")
     if array.dtype == object:
         checked = [whole_number(item, name, minimum, maximum, beyond) for item in array.ravel()]
         return np.asarray(checked, dtype=np.int64).reshape(array.shape)
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must hold whole numbers, got values of type {array.dtype}.")
+        raise ValueError(f"{name} must hold whole numbers, got {shown(value)}, of type {array.dtype}.")
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind == "f":
+        array = _as_doubles(array)
         broken = ~np.isfinite(array) | (array != np.floor(array))
         if broken.any():
             raise ValueError(f"{name} must be a whole number, got {array[broken].flat[0]} in the array.")
@@ -59,22 +68,235 @@ def whole_numbers(
     return array.astype(np.int64)
 
 
+def seed_of(value: Any, name: str = "seed") -> int:
+    """A root seed."""
+    return whole_number(value, name, 0)
+
+
+def real_number(value: Any, name: str) -> float:
+    """Return `value` as a float, NaN and infinities included, for a range check that follows.
+
+    Raises
+    ------
+    ValueError
+        Anything but one real number.
+    """
+    number = _real(value)
+    if number is None:
+        raise ValueError(f"{name} must be a real number, got {shown(value)}.")
+    return number
+
+
+def finite_number(value: Any, name: str, what: str = "a finite number") -> float:
+    """Return `value` as a finite float; `what` is said to be wanted."""
+    number = _real(value)
+    if number is None or not math.isfinite(number):
+        raise ValueError(f"{name} must be {what}, got {shown(value)}.")
+    return number
+
+
 def positive_float(value: Any, name: str) -> float:
     """Return `value` as a finite float above zero."""
-    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
+    number = _real(value)
+    if number is None:
         raise ValueError(f"{name} must be a positive number, got {shown(value)}.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
     if not math.isfinite(number) or number <= 0.0:
         raise ValueError(f"{name} must be a positive finite number, got {shown(value)}.")
     return number
 
 
+def exact_number(value: Any, name: str, *, floats: bool) -> Fraction:
+    """Return `value` as a positive fraction, with every digit that it has; `floats` are taken at their binary value."""
+    found: Any = scalar(value)
+    kinds = "an int, a Fraction or a float" if floats else "an int or a Fraction here"
+    if isinstance(found, bool) or not isinstance(found, Real if floats else Rational):
+        hint = "" if floats else "; Fraction(scale) takes a float at its exact binary value"
+        raise ValueError(f"{name} must be {kinds}, got {shown(value)}{hint}.")
+    exact: Any = found
+    try:
+        number = Fraction(*exact.as_integer_ratio()) if hasattr(exact, "as_integer_ratio") else Fraction(exact)
+    except (ValueError, OverflowError):  # NaN, infinities
+        number = Fraction(0)
+    if number <= 0:
+        raise ValueError(f"{name} must be positive and finite, got {shown(value)}.")
+    return number
+
+
+def probability(value: Any, name: str) -> float:
+    """Return `value` as a float strictly between 0 and 1, by more than 1e-12 from both."""
+    number = _real(value)
+    if number is None or not 1e-12 <= number <= 1.0 - 1e-12:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {shown(value)}.")
+    return number
+
+
+def flag(value: Any, name: str) -> bool:
+    """Return `value` as a bool.
+
+    Raises
+    ------
+    ValueError
+        Neither True nor False; a string or a number is not taken for one of them.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}.")
+    return bool(value)
+
+
+def function_or_none(value: Any, name: str) -> None:
+    """Refuse what can neither be called nor is None, before work starts."""
+    if value is not None and not callable(value):
+        raise ValueError(f"{name} must be a function or None, got {shown(value)}.")
+
+
+def pair_of(value: Any, name: str) -> tuple[Any, Any]:
+    """The two members of `value`, unchecked.
+
+    Raises
+    ------
+    ValueError
+        Not two of anything.
+    """
+    try:
+        low, high = value
+    except _REFUSED:
+        raise ValueError(f"{name} must be two numbers, got {shown(value)}.") from None
+    return low, high
+
+
+def listed(value: Any, name: str, of: str) -> list[Any]:
+    """The members of an iterable as a list, unchecked; a text is no list of letters, and a mask is not looked through."""
+    if not isinstance(value, (str, bytes, bytearray, memoryview)) and not _masked(value):
+        try:
+            return list(value)
+        except _REFUSED:
+            pass
+    raise ValueError(f"{name} must be a list of {of}, got {shown(value)}.")
+
+
+def finite_array(value: Any, name: str, ndim: int | None, *, finite: bool = True, empty: bool = False) -> NDArray[Any]:
+    """Return `value` as a float64 or complex128 array of `ndim` axes (None: any number).
+
+    Without `finite`, NaN and infinities pass, for a range check that follows; with `empty`, arrays without entries.
+
+    Raises
+    ------
+    ValueError
+        Other numbers of axes, no entries, no numbers, masked entries, NaN or infinities; the message names `name`.
+    """
+    array = any_array(value, name, f"{name} must be an array of numbers")
+    if array.dtype == object:
+        array = _from_objects(array, name)
+    if array.dtype.kind not in "iufc":
+        raise ValueError(f"{name} must hold numbers, got {shown(value)}, of type {array.dtype}.")
+    array = _as_doubles(array)
+    if (ndim is not None and array.ndim != ndim) or (array.size == 0 and not empty):
+        axes = "" if ndim is None else f"{ndim} axes and "
+        raise ValueError(f"{name} must have {axes}at least one entry, got shape {array.shape}.")
+    broken = ~np.isfinite(array)
+    if finite and broken.any():
+        place = tuple(int(i) for i in np.argwhere(broken)[0])
+        raise ValueError(f"{name} must be finite, got {array[broken][0]}{f' at position {place}' if place else ''}.")
+    return array
+
+
+def real_array(
+    value: Any, name: str, ndim: int | None, *, finite: bool = True, empty: bool = False
+) -> NDArray[np.float64]:
+    """`finite_array` of real numbers."""
+    array = finite_array(value, name, ndim, finite=finite, empty=empty)
+    if np.iscomplexobj(array):
+        raise ValueError(f"{name} must be real, got complex numbers.")
+    return array
+
+
 def shown(value: Any) -> str:
-    """The value for a message, on one line; a very long integer by its size."""
+    """The value for a message, on one line; a very long integer by its size, a tensor by its shape."""
+    if hasattr(value, "shape") and not isinstance(value, (np.ndarray, np.generic)):
+        return f"a {type(value).__name__} of shape {tuple(value.shape)}"
     if isinstance(value, int) and abs(value) >= 10**40:
         return f"{'-' if value < 0 else ''}1e{int(value.bit_length() * math.log10(2.0))} or so"
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # an integer inside of more digits than Python prints
+        return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def scalar(value: Any) -> Any:
+    """The Python number in a scalar or in an array without axes, of NumPy or another library; other values as they are."""
+    if isinstance(value, np.ma.MaskedArray) and _masked(value):
+        return value
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        try:
+            return value.item()
+        except _REFUSED:  # on no device, under a transform
+            return value
+    return value
+
+
+def _whole(value: Any) -> int | None:
+    """The whole number that `value` is, or None."""
+    found = scalar(value)
+    if isinstance(found, bool):
+        return None
+    if isinstance(found, Integral):
+        return int(found)
+    if isinstance(found, Real):
+        real: Any = found
+        try:
+            return int(real) if real == math.floor(real) else None
+        except (ValueError, OverflowError):  # NaN, infinities
+            return None
+    try:
+        return None if isinstance(found, np.ndarray) or _masked(found) else operator.index(found)
+    except _REFUSED:
+        return None
+
+
+def _real(value: Any) -> float | None:
+    """The real number that `value` is, infinite where it leaves the range of a float, or None."""
+    found = scalar(value)
+    if isinstance(found, bool) or not isinstance(found, Real):
+        return None
+    real: Any = found
+    try:
+        return float(real)
+    except OverflowError:
+        return math.inf if real > 0 else -math.inf
+
+
+def _masked(value: Any) -> bool:
+    """Whether a masked entry hides in an array, or in a list of them."""
+    if isinstance(value, np.ma.MaskedArray):
+        return bool(np.ma.getmaskarray(value).any())
+    return isinstance(value, (list, tuple)) and any(_masked(item) for item in value)
+
+
+def any_array(value: Any, name: str, what: str) -> NDArray[Any]:
+    """`value` as an array of whatever it holds; `what` begins the sentence for what holds nothing of the kind."""
+    if _masked(value):
+        raise ValueError(f"{name} has masked entries, got {shown(value)}; fill them with numbers first.")
+    try:
+        if not isinstance(value, (bytes, bytearray, memoryview)):  # no bytes for numbers
+            return np.asarray(value)
+    except _REFUSED:
+        pass
+    raise ValueError(f"{what}, got {shown(value)}.")
+
+
+def _as_doubles(array: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of any width in float64 or complex128, infinite where they leave its range."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Python numbers in an array of objects, each looked at."""
+    items = [scalar(item) for item in array.ravel()]
+    if any(isinstance(item, complex) for item in items):
+        parts = [
+            (item.real, item.imag) if isinstance(item, complex) else (real_number(item, name), 0.0) for item in items
+        ]
+        return np.array([complex(*part) for part in parts]).reshape(array.shape)
+    return np.array([real_number(item, name) for item in items], dtype=np.float64).reshape(array.shape)

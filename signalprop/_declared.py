@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from signalprop._checks import scalar, shown
+
 WORDS: dict[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -68,7 +70,7 @@ def as_declared(value: Any, kind: Any, name: str) -> Any:
             return _converted(value, one)
         except TypeError:
             continue
-    raise ValueError(f"{name} must be {described(kind)}, got {_shown(value)}.")
+    raise ValueError(f"{name} must be {described(kind)}, got {shown(value)}.")
 
 
 def from_text(text: str, kind: Any, name: str) -> Any:
@@ -98,7 +100,7 @@ def from_text(text: str, kind: Any, name: str) -> Any:
     if str in kinds or os.PathLike in kinds:
         return text
     words = described(kind).removesuffix(f" or {WORDS[type(None)]}")  # which no text stands for
-    raise ValueError(f"{name} must be {words}, got {_shown(text)}.")
+    raise ValueError(f"{name} must be {words}, got {shown(text)}.")
 
 
 def known(name: str, names: Iterable[str], whose: str) -> None:
@@ -114,7 +116,7 @@ def known(name: str, names: Iterable[str], whose: str) -> None:
         return
     near = difflib.get_close_matches(str(name), there, 1)
     meant = f" (did you mean {near[0]!r}?)" if near else ""
-    raise ValueError(f"{whose} has no {_shown(name)}{meant}; there are {', '.join(there)}.")
+    raise ValueError(f"{whose} has no {shown(name)}{meant}; there are {', '.join(there)}.")
 
 
 def checked(values: Mapping[str, Any], function: Callable[..., Any], whose: str) -> dict[str, Any]:
@@ -154,7 +156,9 @@ def _origin(kind: Any) -> Any:
 
 def _converted(value: Any, kind: Any) -> Any:
     """The value as plain Python of one type; TypeError where it is of another."""
-    origin = _origin(kind)
+    origin, value = _origin(kind), scalar(value)
+    if isinstance(value, np.ndarray) and (origin is not Sequence or value.ndim != 1 or np.ma.is_masked(value)):
+        raise TypeError
     if origin is bool:
         if isinstance(value, (bool, np.bool_)):
             return bool(value)
@@ -177,6 +181,8 @@ def _converted(value: Any, kind: Any) -> Any:
             return dict(value)
     elif origin is Sequence and not isinstance(value, (str, bytes, Mapping)):
         return [_converted(item, typing.get_args(kind)[0]) for item in value]
+    elif origin is Sequence and isinstance(value, np.ndarray):
+        return [_converted(item, typing.get_args(kind)[0]) for item in value.tolist()]
     raise TypeError
 
 
@@ -191,12 +197,3 @@ def _number(value: Any) -> float:
     if not exact:
         raise TypeError
     return float(whole)
-
-
-def _shown(value: Any) -> str:
-    """The value for a message, cut where it is long."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of more digits than Python prints
-        text = f"a number of {value.bit_length()} bits"
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._checks import flag
+
 LARGEST_LOG = float(np.log(np.finfo(np.float64).max))
 SMALLEST_LOG = float(np.log(np.finfo(np.float64).tiny))
 
@@ -19,7 +21,7 @@ def from_logs(log_values: NDArray[np.float64], log: bool, what: str = "the energ
     OverflowError
         If an exponential is outside the range of float64.
     """
-    if log:
+    if flag(log, "log"):
         return log_values[()]
     if log_values.size:
         for worst in (float(log_values.max()), float(log_values.min())):

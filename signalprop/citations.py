@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from signalprop._catalogue import LAYERS, TASKS
+from signalprop._checks import listed, shown
+from signalprop.fields import one_of
 
 FIELDS = ("complex", "real", "quaternion")
 KINDS = ("rotrnn", "lru", "s4", "s4d_lin", "s5", "gaussian", "orthogonal")
@@ -149,7 +151,7 @@ def bibtex(topics: Iterable[str]) -> str:
     """The entries of `topics`, as `resolve` gives them, each entry once."""
     seen: set[str] = set()
     parts = []
-    for name in topics:
+    for name in map(canonical, listed(topics, "topics", "names of topics")):
         keys = TOPICS[name].keys
         above = [key for key in keys if key in seen]
         about = f"% {TOPICS[name].about}" + (f" ({', '.join(above)} above)" if above else "")
@@ -196,6 +198,7 @@ def entries() -> dict[str, str]:
 
 def fields(key: str) -> dict[str, str]:
     """Type and fields of an entry, as they stand in BibTeX."""
+    key = one_of(key, entries(), "key")
     entry = entries()[key]
     pairs = re.findall(r"^\s+(\w+)\s*=\s*\{(.*)\},?$", entry, re.MULTILINE)
     return {"key": key, "type": entry[1 : entry.index("{")], **dict(pairs)}
@@ -226,18 +229,18 @@ def canonical(name: str) -> str:
     """
     found = ALIASES.get(_spelled(name), _spelled(name))
     if found not in TOPICS:
-        raise ValueError(f"a topic must be one of {', '.join(names())}, got {name!r}.")
+        raise ValueError(f"a topic must be one of {', '.join(names())}, got {shown(name)}.")
     return found
 
 
 def _chosen(option: str, value: str) -> str:
     if option not in CHOICES:
-        raise ValueError(f"an option must be one of {', '.join(CHOICES)}, got {option!r}.")
+        raise ValueError(f"an option must be one of {', '.join(CHOICES)}, got {shown(option)}.")
     picked = CHOICES[option].get(_spelled(value))
     if picked is None:
-        raise ValueError(f"{option} must be one of {', '.join(CHOICES[option])}, got {value!r}.")
+        raise ValueError(f"{option} must be one of {', '.join(CHOICES[option])}, got {shown(value)}.")
     return picked
 
 
 def _spelled(name: str) -> str:
-    return name.lower().replace("-", "_")
+    return name.lower().replace("-", "_") if isinstance(name, str) else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import assert_never
 
-from signalprop.fields import choices
+from signalprop.fields import choices, member
 
 
 class Criterion(StrEnum):
@@ -66,10 +66,7 @@ def as_criterion(criterion: str) -> Criterion:
     ValueError
         There is none; the message lists them.
     """
-    try:
-        return Criterion(criterion)
-    except ValueError:
-        raise ValueError(f"criterion must be one of {choices(Criterion)}, got {criterion!r}.") from None
+    return member(Criterion, criterion, "criterion")
 
 
 def as_sense(criterion: str) -> Sense:
@@ -80,10 +77,7 @@ def as_sense(criterion: str) -> Sense:
     ValueError
         There is none; the message lists them.
     """
-    try:
-        return Sense(criterion)
-    except ValueError:
-        raise ValueError(f"criterion must be one of {choices(Sense)}, got {criterion!r}.") from None
+    return member(Sense, criterion, "criterion")
 
 
 def refuse_unread(criterion: Criterion | Sense, given: Mapping[str, object]) -> None:

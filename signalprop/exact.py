@@ -11,7 +11,7 @@ from typing import assert_never
 
 from flint import fmpq, fmpz
 
-from signalprop._checks import shown, whole_number
+from signalprop._checks import exact_number, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop.fields import Field, as_field, by_field
 from signalprop.moments import zonal_coefficients
@@ -254,10 +254,4 @@ def _depth(value: int, name: str, kind: Field) -> int:
 
 
 def _factor(scale: Fraction | int) -> Fraction:
-    if isinstance(scale, bool) or not isinstance(scale, (int, Fraction)):
-        raise ValueError(
-            f"scale must be an int or a Fraction here, got {scale!r}; Fraction(scale) takes a float at its exact binary value."
-        )
-    if scale <= 0:
-        raise ValueError(f"scale must be positive, got {scale!r}.")
-    return Fraction(scale)
+    return exact_number(scale, "scale", floats=False)

@@ -20,6 +20,7 @@ from typing import TypeVar, assert_never
 from signalprop._checks import shown
 
 T = TypeVar("T")
+Member = TypeVar("Member", bound=StrEnum)
 
 
 class Field(StrEnum):
@@ -54,10 +55,7 @@ def as_field(field: str) -> Field:
     >>> as_field("real")
     <Field.REAL: 'real'>
     """
-    try:
-        return Field(field)
-    except ValueError:
-        raise ValueError(f"field must be one of {choices(Field)}, got {shown(field)}.") from None
+    return member(Field, field, "field")
 
 
 def by_field(field: Field, *, real: T, complex: T, quaternion: T) -> T:
@@ -82,6 +80,22 @@ def by_field(field: Field, *, real: T, complex: T, quaternion: T) -> T:
             assert_never(field)
 
 
+def member(options: type[Member], value: str, name: str) -> Member:
+    """The member of an enumeration that `value` names, or is.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message lists them.
+    """
+    if isinstance(value, str):
+        try:
+            return options(value)
+        except ValueError:
+            pass
+    raise ValueError(f"{name} must be one of {choices(options)}, got {shown(value)}.")
+
+
 def one_of(value: str, options: Iterable[str], name: str) -> str:
     """Return `value` if it is one of `options`.
 
@@ -93,7 +107,7 @@ def one_of(value: str, options: Iterable[str], name: str) -> str:
     names = list(options)
     if not isinstance(value, str) or value not in names:
         raise ValueError(f"{name} must be one of {choices(names)}, got {shown(value)}.")
-    return value
+    return names[names.index(value)]
 
 
 def choices(options: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, TypeVar, assert_never
 
-from signalprop.fields import choices
+from signalprop.fields import member
 
 T = TypeVar("T")
 
@@ -63,10 +63,7 @@ def as_model(model: str, name: str = "model") -> Model:
     >>> as_model("lru")
     <Model.DRIVEN: 'driven'>
     """
-    try:
-        return Model(model)
-    except ValueError:
-        raise ValueError(f"{name} must be one of {choices(Model)}, got {model!r}.") from None
+    return member(Model, model, name)
 
 
 def by_model(model: Model, *, rnn: T, driven: T) -> T:

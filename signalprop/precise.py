@@ -15,7 +15,7 @@ from typing import Any, assert_never
 import mpmath
 from flint import arb, ctx, fmpq
 
-from signalprop._checks import whole_number
+from signalprop._checks import exact_number, whole_number
 from signalprop.fields import Field, as_field, by_field
 
 Scale = int | float | Fraction
@@ -134,11 +134,7 @@ def _energy(n: int, k: int, kind: Field) -> arb:
 
 
 def _square(scale: Scale) -> fmpq:
-    if isinstance(scale, bool) or not isinstance(scale, (int, float, Fraction)):
-        raise ValueError(f"scale must be an int, a Fraction or a float, got {scale!r}.")
-    if not scale > 0 or scale == float("inf"):
-        raise ValueError(f"scale must be positive and finite, got {scale!r}.")
-    exact = Fraction(scale) ** 2
+    exact = exact_number(scale, "scale", floats=True) ** 2
     return fmpq(exact.numerator, exact.denominator)
 
 

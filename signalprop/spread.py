@@ -18,7 +18,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from signalprop import energy, exact
-from signalprop._checks import positive_float, whole_number
+from signalprop._checks import flag, positive_float, shown, whole_number
 from signalprop.fields import Field, as_field
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ def relative_variance(n: int, k: int, field: str = "real", *, log: bool = False)
             assert_never(kind)
     depth = whole_number(k, "k", 0, farthest, beyond)
     value = log_relative_variance(width, depth, kind)
-    return np.float64(value) if log else np.exp(value)
+    return np.float64(value) if flag(log, "log") else np.exp(value)
 
 
 @lru_cache(maxsize=4096)
@@ -128,7 +128,7 @@ def critical_variance(c: float) -> float:
     """
     ratio = positive_float(c, "c")
     if ratio > _LARGEST_C:
-        raise ValueError(f"c must be at most {_LARGEST_C:g}, got {c!r}; there g(c) is close to c exp(c^2)/4.")
+        raise ValueError(f"c must be at most {_LARGEST_C:g}, got {shown(c)}; there g(c) is close to c exp(c^2)/4.")
     return math.exp(_log_critical_variance(ratio))
 
 

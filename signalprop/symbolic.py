@@ -14,7 +14,7 @@ import sympy
 from sympy import latex
 
 from signalprop import moments
-from signalprop._checks import whole_number
+from signalprop._checks import exact_number, real_number, shown, whole_number
 from signalprop.fields import Field, as_field, by_field
 
 __all__ = [
@@ -41,7 +41,7 @@ def symbol(name: str) -> sympy.Symbol:
     (True, True)
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"a symbol needs a name like 'n' or 'k', got {name!r}.")
+        raise ValueError(f"a symbol needs a name like 'n' or 'k', got {shown(name)}.")
     return sympy.Symbol(name, integer=True, **{"positive" if name in ("n", "N") else "nonnegative": True})
 
 
@@ -124,8 +124,8 @@ def lru_energy(n: Any, t: Any, field: str = "real", *, scale: Any = 1, form: str
     """
     kind = as_field(field)
     width, time = _pair(n, t, "t")
-    if form not in ("sum", "summed"):
-        raise ValueError(f"form must be 'sum' or 'summed', got {form!r}.")
+    if not isinstance(form, str) or form not in ("sum", "summed"):
+        raise ValueError(f"form must be 'sum' or 'summed', got {shown(form)}.")
     if form == "sum":
         if time.is_Integer:
             steps = range(whole_number(int(time), "t", 0) + 1)
@@ -136,7 +136,7 @@ def lru_energy(n: Any, t: Any, field: str = "real", *, scale: Any = 1, form: str
     if kind is not Field.COMPLEX:
         raise ValueError(f"form='summed' is known for complex weights only, got field={str(kind)!r}; use form='sum'.")
     if _factor(scale) != 1:
-        raise ValueError(f"form='summed' is known for scale 1 only, got {scale!r}; use form='sum'.")
+        raise ValueError(f"form='summed' is known for scale 1 only, got {shown(scale)}; use form='sum'.")
     m = _index("m", width, time)
 
     def over_power(factorial: Any, size: Any) -> sympy.Expr:
@@ -252,7 +252,7 @@ def _symbol(value: Any, name: str) -> sympy.Expr:
     """An integer >= 1 (n) or >= 0 (k, t), or a symbol."""
     if isinstance(value, str):
         if not value.isidentifier():
-            raise ValueError(f"{name} must be a symbol, a whole number or a name, got {value!r}.")
+            raise ValueError(f"{name} must be a symbol, a whole number or a name, got {shown(value)}.")
         return symbol(value)
     if isinstance(value, sympy.Expr) and not value.is_number:
         return value
@@ -269,10 +269,14 @@ def _pair(n: Any, k: Any, name: str) -> tuple[sympy.Expr, sympy.Expr]:
 
 
 def _factor(scale: Any) -> sympy.Expr:
-    value = sympy.sympify(scale)
-    if value.is_number and not (value.is_real and value > 0):
-        raise ValueError(f"scale must be positive, got {scale!r}.")
-    return value
+    if isinstance(scale, sympy.Expr) and (not scale.is_number or (scale.is_real and scale > 0)):
+        return scale
+    if isinstance(scale, str) and scale.isidentifier():
+        return sympy.Symbol(scale)
+    if not real_number(scale, "scale") > 0.0:
+        raise ValueError(f"scale must be positive, got {shown(scale)}.")
+    exact = exact_number(scale, "scale", floats=True)
+    return sympy.Float(float(scale)) if isinstance(scale, float) else sympy.Rational(exact.numerator, exact.denominator)
 
 
 def _index(name: str, *expressions: sympy.Expr) -> sympy.Symbol:

@@ -17,8 +17,10 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._checks import finite_number, flag, shown, whole_number
 from signalprop._threads import go_on
-from signalprop.fields import Field
+from signalprop.fields import Field, member
+from signalprop.ginibre._arguments import generator_of, sizes
 from signalprop.ginibre._normals import fill_normal
 
 MAX_N = 10_000
@@ -44,6 +46,11 @@ class Layer:
     activation: Activation = Activation.LINEAR
     negative_slope: float = 0.0
     tied: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "activation", member(Activation, self.activation, "activation"))
+        object.__setattr__(self, "negative_slope", finite_number(self.negative_slope, "negative_slope"))
+        object.__setattr__(self, "tied", flag(self.tied, "tied"))
 
     @property
     def gain(self) -> float:
@@ -88,6 +95,7 @@ def samples_per_chunk(n: int, field: Field) -> int:
     ValueError
         If n is above 10000.
     """
+    n, _, field = sizes(n, 0, field)
     if n > MAX_N:
         raise ValueError(
             f"n must be at most {MAX_N} for method='dense', got {n}; use method='krylov', whose cost does not depend on n."
@@ -112,6 +120,14 @@ def draw_chunk(
     be left out, and the first one is the same. The caller holds BLAS
     to one thread, so that the digits do not depend on its thread count.
     """
+    n, k, field = sizes(n, k, field)
+    if not isinstance(layer, Layer):
+        raise ValueError(f"layer must be a signalprop.ginibre.dense.Layer, got {shown(layer)}.")
+    if layer.tied:
+        samples_per_chunk(n, field)
+    count = whole_number(count, "count", 1)
+    generator_of(rng)
+    flag(driven, "driven")
     if layer.tied:
         return _tied(n, k, field, layer, count, rng, driven)
     return _untied(n, k, field, layer, count, rng)
@@ -119,6 +135,9 @@ def draw_chunk(
 
 def weights(n: int, field: Field, count: int, rng: np.random.Generator) -> NDArray[np.float64] | NDArray[np.complex128]:
     """`count` matrices W with E|w_ij|^2 = 1/n; shape (count, n, n), complex (count, 2n, 2n) for quaternions."""
+    n, _, field = sizes(n, 0, field)
+    count = whole_number(count, "count", 1)
+    generator_of(rng)
     part = 1.0 / math.sqrt(field.beta * n)
     match field:
         case Field.REAL:

@@ -16,8 +16,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._checks import whole_number
 from signalprop._threads import go_on, stop_flag
 from signalprop.fields import Field
+from signalprop.ginibre._arguments import generator_of, sizes
 from signalprop.ginibre._hessenberg import hessenberg_kernel
 from signalprop.ginibre._normals import fill_normal
 
@@ -34,6 +36,7 @@ def samples_per_chunk(n: int, k: int, field: Field) -> int:
     ValueError
         If the random numbers of a single sample would take more than 1 GiB.
     """
+    n, k, field = sizes(n, k, field)
     numbers = field.beta * _entries(min(k, n))
     if numbers > _LARGEST_NUMBERS:
         raise ValueError(
@@ -51,8 +54,11 @@ def room(n: int, k: int, field: Field) -> float:
 
 def draw_chunk(n: int, k: int, field: Field, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Log-norms ``log ||W^k' x||/||x||`` of `count` samples, shape (count, k+1)."""
-    out = np.zeros((count, k + 1))
+    n, k, field = sizes(n, k, field)
     columns = min(k, n)
+    count = whole_number(count, "count", 1)
+    generator_of(rng)
+    out = np.zeros((count, k + 1))
     if columns == 0:
         return out
     normals = fill_normal(rng, np.empty((field.beta, count, _entries(columns))))

@@ -28,12 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop import energy
-from signalprop._checks import shown, whole_number
+from signalprop._checks import INT64_LIMIT, function_or_none, listed, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, generator
 from signalprop._threads import cores, go_on, stop_flag, thread_map
 from signalprop.fields import Field, as_field
 from signalprop.ginibre import _tilted
+from signalprop.ginibre._arguments import generator_of, sizes
 from signalprop.ginibre._normals import fill_normal
 from signalprop.models import as_model, by_model, energy_of
 
@@ -132,6 +133,8 @@ class _Particles:
 
 def schedule(n: int, k: int, field: Field, rng: np.random.Generator) -> list[Move]:
     """The moves after steps 1..k (none after the last), from one run of a small pilot that adapts as it goes."""
+    n, k, field = sizes(n, k, field)
+    generator_of(rng)
     particles = _Particles(n, k, field, _PILOT, rng)
     weights = np.zeros(_PILOT)  # logs
     since = np.zeros(_PILOT)  # growth of each particle since the last move
@@ -178,6 +181,13 @@ def _crossing(n: int, field: Field) -> float:
 
 def repetition(n: int, k: int, field: Field, particles: int, moves: list[Move], rng: np.random.Generator) -> Floats:
     """Logs of unbiased estimates of Q_{n,0}, .., Q_{n,k} from one run with `particles` particles at the last step."""
+    n, k, field = sizes(n, k, field)
+    particles = whole_number(particles, "particles", 1)
+    generator_of(rng)
+    check_room(n, k, field, particles)
+    planned = listed(moves, "moves", "moves of schedule")
+    if len(planned) != k or not all(isinstance(move, Move) for move in planned):
+        raise ValueError(f"moves must be the {k} moves that schedule gives for these sizes, got {shown(moves)}.")
     crossing = _crossing(n, field)
 
     def wanted(step: int) -> int:
@@ -199,7 +209,7 @@ def repetition(n: int, k: int, field: Field, particles: int, moves: list[Move], 
             swarm.resample(shares, wanted(step))
             weights = np.zeros(len(swarm.norms))
             log_normaliser = out[step]
-        swarm.move(moves[step - 1])
+        swarm.move(planned[step - 1])
     return out
 
 
@@ -218,6 +228,8 @@ def room(n: int, k: int, field: Field, particles: int) -> float:
 
 def check_room(n: int, k: int, field: Field, particles: int) -> None:
     """Refuse particles that do not fit into the memory of a thread."""
+    n, k, field = sizes(n, k, field)
+    particles = whole_number(particles, "particles", 1, INT64_LIMIT)
     size = 8 * particles * field.beta * (min(n, k) + _tilted.PAD) ** 2
     if size > _LARGEST_BYTES:
         raise ValueError(
@@ -233,7 +245,13 @@ def _more(n: int, k: int, field: Field) -> int:
 
 
 def log_path(n: int, k: int, field: Field, particles: int, seed: int, index: int) -> Floats:
-    """Row `index` of `log_paths`, whose arguments it takes unchecked."""
+    """Row `index` of `log_paths`."""
+    n, k, field = sizes(n, k, field)
+    particles, seed, index = (
+        whole_number(value, name, smallest)
+        for value, name, smallest in ((particles, "particles", 1), (seed, "seed", 0), (index, "index", 0))
+    )
+    check_room(n, k, field, particles)
     cell = cell_key(n, k, field.value, "tempered", particles)
     return repetition(n, k, field, particles, _moves(n, k, field, particles, seed), generator(seed, cell, 1 + index))
 
@@ -269,12 +287,13 @@ def log_paths(
     times = whole_number(repetitions, "repetitions", 2)
     root = whole_number(seed, "seed", 0)
     threads = None if workers is None else whole_number(workers, "workers", 1)
+    function_or_none(progress, "progress")
     check_room(width, depth, kind, count)
     workers_used = min(threads or cores(), times)
     refuse_beyond_bounds(
         f"{times} repetitions of {count} particles at width {shown(width)} and depth {shown(depth)}",
         seconds=times * seconds(width, depth, kind, count) / workers_used,
-        memory=workers_used * room(width, depth, kind, count),
+        memory=workers_used * room(width, depth, kind, count) + 16.0 * times * (depth + 1.0),
         instead="energy.rnn_energy has the exact mean.",
         default_seconds=_LONGEST,
     )

@@ -6,21 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import positive_float, shown, whole_number
+from signalprop._checks import flag, positive_float, real_number, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, generator
-from signalprop.fields import Field, as_field, choices
+from signalprop.fields import Field, as_field, member
 from signalprop.ginibre import dense, krylov, tempered
 from signalprop.ginibre.dense import Activation, Layer
 from signalprop.montecarlo import known
 from signalprop.montecarlo.estimate import QUANTILES, Estimate
 
-Name = TypeVar("Name", bound=StrEnum)
 Floats = NDArray[np.float64]
 REPETITIONS = 16  # of method="tempered"
 _DEFAULT_SLOPE = 0.01
@@ -196,10 +195,8 @@ def as_cell(
     depth = whole_number(k, "k", 0)
     count = whole_number(samples, "samples", 2)
     root = whole_number(seed, "seed", 0)
-    how = named(Method, method, "method")
-    if not isinstance(tied, bool):
-        raise ValueError(f"tied must be True or False, got {tied!r}.")
-    layer = Layer(named(Activation, activation, "activation"), _slope(negative_slope), tied)
+    how = member(Method, method, "method")
+    layer = Layer(member(Activation, activation, "activation"), _slope(negative_slope), flag(tied, "tied"))
     if layer.activation is not Activation.LEAKY_RELU and layer.negative_slope not in (0.0, _DEFAULT_SLOPE):
         raise ValueError(
             f"negative_slope belongs to activation='leaky_relu'; activation={activation!r} does not read it, leave it out."
@@ -235,18 +232,11 @@ def as_cell(
     return cell
 
 
-def named(options: type[Name], value: str, argument: str) -> Name:
-    """The member of `options` called `value`, or a ValueError that lists them."""
-    try:
-        return options(value)
-    except ValueError:
-        raise ValueError(f"{argument} must be one of {choices(options)}, got {value!r}.") from None
-
-
 def _slope(value: float) -> float:
-    if value == 0:
+    slope = real_number(value, "negative_slope")
+    if slope == 0.0:
         return 0.0
-    slope = positive_float(value, "negative_slope")
+    positive_float(slope, "negative_slope")
     if slope > _LARGEST_SLOPE:
-        raise ValueError(f"negative_slope must be at most {_LARGEST_SLOPE:g}, got {value!r}.")
+        raise ValueError(f"negative_slope must be at most {_LARGEST_SLOPE:g}, got {shown(value)}.")
     return slope

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from signalprop._checks import any_array, finite_number, flag, real_array, shown
 from signalprop.montecarlo import trust
 from signalprop.montecarlo.quantiles import quantile_level, quantile_levels
 from signalprop.montecarlo.tail import tail_index
@@ -24,6 +24,7 @@ from signalprop.montecarlo.tail import tail_index
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NORMAL_REACH = 1.959963984540054  # of a 95 % interval, in standard errors
 _FLOAT_LOG = 708.0
+_WIDEST = 1e100  # of logarithms: their cubes stay in range
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,7 @@ class Estimate:
         2.0
         """
         values = np.sort(_real(logs))
-        for q in quantiles:
-            if not 0.0 < q < 1.0:
-                raise ValueError(f"quantiles must lie strictly between 0 and 1, got {q}.")
+        levels = quantile_levels(values, quantiles)
         exact, second = _finite(log_exact, "log_exact"), _finite(log_second_moment, "log_second_moment")
         if exact is not None and second is not None and second - 2.0 * exact < -1e-9 * max(1.0, abs(second)):
             raise ValueError(
@@ -142,10 +141,9 @@ class Estimate:
         known: dict[str, Any] = {
             "log_exact": exact,
             "log_second_moment": second,
-            "tempered": tempered,
-            "tail_law": tail_law,
+            "tempered": flag(tempered, "tempered"),
+            "tail_law": _words(tail_law),
         }
-        levels = quantile_levels(values, quantiles)
         known["log_quantiles"] = tuple((one.q, one.level) for one in levels)
         known["log_intervals"] = tuple((one.q, one.low, one.high) for one in levels)
         if top == -math.inf:  # every draw died
@@ -323,27 +321,36 @@ class Estimate:
 
 def _real(logs: ArrayLike) -> NDArray[np.float64]:
     """The draws as float64, or a sentence."""
-    given = np.ma.compressed(logs) if isinstance(logs, np.ma.MaskedArray) else np.asarray(logs).ravel()
-    if given.dtype.kind not in "iufO":
-        raise ValueError(f"log-energies must be real numbers, got values of type {given.dtype}.")
+    given = np.ma.compressed(logs) if isinstance(logs, np.ma.MaskedArray) else logs
+    array = any_array(given, "logs", "log-energies must be real numbers")
+    if array.dtype.kind not in "iufO":
+        raise ValueError(f"log-energies must be real numbers, got values of type {array.dtype}.")
     try:
-        values: NDArray[np.float64] = given.astype(np.float64)
-    except (TypeError, ValueError):
+        values = real_array(array, "logs", None, finite=False, empty=True).ravel()
+    except ValueError:
         raise ValueError("log-energies must be real numbers, got an array of other objects.") from None
     if values.size < 2:
         raise ValueError(f"an estimate needs at least 2 samples to have an error, got {values.size}.")
     broken = np.isnan(values) | (values == np.inf)
     if broken.any():
         raise ValueError(f"log-energies must be finite or -inf, got {values[broken][0]}.")
+    if values.max() - values.min(initial=np.inf, where=np.isfinite(values)) > _WIDEST:
+        raise ValueError(
+            f"log-energies must lie within {_WIDEST:g} of each other, got {values.min()} to {values.max()}."
+        )
     return values
 
 
 def _finite(value: Any, name: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number or None, got {value!r}.")
-    return float(value)
+    return finite_number(value, name, "a finite number or None")
+
+
+def _words(tail_law: str | None) -> str | None:
+    if tail_law is not None and not isinstance(tail_law, str):
+        raise ValueError(f"tail_law must be text or None, got {shown(tail_law)}.")
+    return tail_law
 
 
 def _shape(logs: NDArray[np.float64]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import whole_numbers
+from signalprop._checks import any_array, real_array, real_number, shown, whole_numbers
 from signalprop._threads import thread_map
 from signalprop.models import Model, as_model
 
@@ -24,8 +24,21 @@ _BLOCK = 64
 
 def scaled_path(log_energies: Floats, log_g: float | Floats, model: str) -> Floats:
     """Log-energies (last axis: k = 0, 1, ..) at scale 1 turned into those of `model` ("rnn", "driven") at scale g."""
-    steps = np.arange(log_energies.shape[-1])
-    terms: Floats = log_energies + 2.0 * steps * np.asarray(log_g)[..., None]
+    paths = real_array(log_energies, "log_energies", None, finite=False)
+    logs = real_array(log_g, "log_g", None)
+    if paths.ndim < 1 or np.isnan(paths).any():
+        raise ValueError(
+            f"log_energies must be paths of numbers, steps along the last axis, got {shown(log_energies)}."
+        )
+    steps = np.arange(paths.shape[-1])
+    if not np.isfinite(2.0 * steps[-1] * np.abs(logs).max()):
+        raise ValueError(f"log_g must be such that 2 k log_g is finite, got {shown(log_g)}.")
+    try:
+        terms: Floats = paths + 2.0 * steps * logs[..., None]
+    except ValueError:
+        raise ValueError(
+            f"log_g must have a number for each path or one for all, got shape {logs.shape} for paths of shape {paths.shape}."
+        ) from None
     match kind := as_model(model):
         case Model.RNN:
             return terms
@@ -61,7 +74,8 @@ def largest_log_scales(log_energies: Floats, horizons: ArrayLike, log_bound: flo
     ValueError
         Paths that are no table of real numbers, a horizon past their end or out of order, or a bound that is no number.
     """
-    energies, wanted = _paths(log_energies, log_bound), _wanted(horizons, log_energies)
+    energies = _paths(log_energies)
+    wanted, log_bound = _wanted(horizons, energies), _bound(log_bound)
     last = int(wanted[-1])
     out = np.empty((len(energies), wanted.size))
     match kind := as_model(model):
@@ -105,7 +119,8 @@ def held_share(log_energies: Floats, horizons: ArrayLike, log_bound: float) -> t
     ValueError
         As `largest_log_scales`, or no path at all.
     """
-    energies, wanted = _paths(log_energies, log_bound), _wanted(horizons, log_energies)
+    energies = _paths(log_energies)
+    wanted, log_bound = _wanted(horizons, energies), _bound(log_bound)
     if len(energies) == 0:
         raise ValueError("held_share needs at least one path.")
     steps = 2.0 * np.arange(1, wanted[-1] + 1)
@@ -127,19 +142,24 @@ def held_share(log_energies: Floats, horizons: ArrayLike, log_bound: float) -> t
     return shares, log_scales
 
 
-def _paths(log_energies: Floats, log_bound: float) -> Floats:
-    """The paths in float64; refuses what is no table of real numbers, and a bound that is none."""
-    array = np.asarray(log_energies)
+def _bound(log_bound: float) -> float:
+    bound = real_number(log_bound, "log_bound")
+    if not math.isfinite(bound) or bound <= 0.0:
+        raise ValueError(f"log_bound must be positive and finite, got {shown(log_bound)}.")
+    return bound
+
+
+def _paths(log_energies: Floats) -> Floats:
+    """The paths in float64; refuses what is no table of real numbers."""
+    what = "log_energies must be an array of real numbers of shape (draws, K + 1)"
+    array = any_array(
+        np.ma.getdata(log_energies) if np.ma.isMaskedArray(log_energies) else log_energies, "log_energies", what
+    )
     if array.ndim != 2 or array.dtype.kind not in "iuf" or np.ma.isMaskedArray(log_energies):
-        raise ValueError(
-            f"log_energies must be an array of real numbers of shape (draws, K + 1), got {type(log_energies).__name__} of shape "
-            f"{array.shape} and type {array.dtype}."
-        )
+        raise ValueError(f"{what}, got {type(log_energies).__name__} of shape {array.shape} and type {array.dtype}.")
     if np.isnan(array).any():
         raise ValueError("log_energies must be numbers, got nan in a path.")
-    if not math.isfinite(log_bound) or log_bound <= 0.0:
-        raise ValueError(f"log_bound must be positive and finite, got {log_bound!r}.")
-    return array.astype(np.float64, copy=False)
+    return real_array(array, "log_energies", 2, finite=False, empty=True)
 
 
 def _wanted(horizons: ArrayLike, log_energies: Floats) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from signalprop._checks import positive_float, whole_number
+from signalprop._checks import positive_float, real_number, whole_number
 from signalprop._declared import as_declared, hints, known
 from signalprop._files import parse_toml, read_text
 from signalprop.fields import as_field
@@ -181,7 +181,7 @@ def _steps(c: float, n: int) -> int:
 
 
 def _ratio(value: Any) -> float:
-    return 0.0 if value == 0 and not isinstance(value, bool) else positive_float(value, "c")
+    return 0.0 if real_number(value, "c") == 0.0 else positive_float(value, "c")
 
 
 def _refuse_twice(values: Sequence[Any], name: str) -> None:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._checks import INT64_LIMIT, listed, probability, real_array, shown, whole_number
+
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
 
@@ -40,17 +42,22 @@ class Quantile(NamedTuple):
 
 def quantile_levels(ordered: Floats, quantiles: Sequence[float], confidence: float = CONFIDENCE) -> list[Quantile]:
     """The quantiles of increasing draws; draws at -inf are values like others."""
-    found = []
-    for q in quantiles:
-        below, above = order_ranks(ordered.size, float(q), confidence)
-        low = float(ordered[below]) if below >= 0 else -math.inf
-        high = float(ordered[above]) if above < ordered.size else math.inf
-        found.append(Quantile(float(q), quantile_level(ordered, float(q)), low, high))
+    draws, found = _increasing(ordered), []
+    for each in listed(quantiles, "quantiles", "probabilities"):
+        q = probability(each, "quantiles")
+        below, above = order_ranks(draws.size, q, confidence)
+        low = float(draws[below]) if below >= 0 else -math.inf
+        high = float(draws[above]) if above < draws.size else math.inf
+        found.append(Quantile(q, _level(draws, q), low, high))
     return found
 
 
 def quantile_level(ordered: Floats, q: float) -> float:
     """Median-unbiased estimate of the q-quantile from increasing draws; NaN if it lies beyond them."""
+    return _level(_increasing(ordered), probability(q, "q"))
+
+
+def _level(ordered: Floats, q: float) -> float:
     place = (ordered.size + 1.0 / 3.0) * q - 2.0 / 3.0  # from 0 on
     if not -1e-9 <= place <= ordered.size - 1.0 + 1e-9:
         return math.nan
@@ -70,22 +77,27 @@ def quantile_interval(ordered: Floats, p: float, confidence: float = CONFIDENCE)
     ValueError
         Too few draws to have order statistics on both sides.
     """
-    count = ordered.size
-    below, above = order_ranks(count, p, confidence)
-    if below < 0 or above >= count:
+    draws, share = _increasing(ordered), probability(p, "p")
+    below, above = order_ranks(draws.size, share, confidence)
+    if below < 0 or above >= draws.size:
         raise ValueError(
-            f"{count} samples do not reach the quantile {max(p, 1.0 - p):.6g} with an interval around it; "
-            f"take at least {math.ceil(8.0 / min(p, 1.0 - p))} samples."
+            f"{draws.size} samples do not reach the quantile {max(share, 1.0 - share):.6g} with an interval around it; "
+            f"take at least {math.ceil(8.0 / min(share, 1.0 - share))} samples."
         )
-    return float(ordered[below]), float(ordered[above])
+    return float(draws[below]), float(draws[above])
 
 
-@lru_cache(maxsize=256)
 def order_ranks(count: int, p: float, confidence: float) -> tuple[int, int]:
     """Positions (from 0) of the order statistics of `count` draws around the p-quantile; outside the draws if too few.
 
     The number of draws below the quantile is binomial(count, p): the positions are its two quantiles, the lower one less 1.
     """
+    size = whole_number(count, "count", 1, INT64_LIMIT)
+    return _ranks(size, probability(p, "p"), probability(confidence, "confidence"))
+
+
+@lru_cache(maxsize=256)
+def _ranks(count: int, p: float, confidence: float) -> tuple[int, int]:
     tail = 0.5 * (1.0 - confidence)
     return _binomial_quantile(tail, count, p) - 1, _binomial_quantile(1.0 - tail, count, p)
 
@@ -98,3 +110,11 @@ def _binomial_quantile(share: float, count: int, p: float) -> int:
     while special.bdtr(m, count, p) < share:
         m += 1
     return m
+
+
+def _increasing(ordered: Floats) -> Floats:
+    """Draws as they must come: one axis, at least two, none below the one before."""
+    draws = real_array(ordered, "ordered", 1, finite=False)
+    if draws.size < 2 or not (draws[1:] >= draws[:-1]).all():
+        raise ValueError(f"ordered must be at least two increasing numbers, got {shown(ordered)}.")
+    return draws

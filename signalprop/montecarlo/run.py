@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._blas import one_blas_thread_if
-from signalprop._checks import whole_number
+from signalprop._checks import flag, shown, whole_number
 from signalprop._terminal import PATIENCE, bar, running_text
 from signalprop._threads import cores
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
@@ -158,7 +158,10 @@ def run(
     3  complex  8      400     True
     """
     if not isinstance(plan, Plan):
-        raise ValueError(f"run needs a signalprop.montecarlo.Plan, got {plan!r}.")
+        raise ValueError(f"plan must be a signalprop.montecarlo.Plan, as run needs one, got {shown(plan)}.")
+    flag(resume, "resume")
+    if not isinstance(progress, (bool, np.bool_)) and not callable(progress):
+        raise ValueError(f"progress must be True, False or a function, got {shown(progress)}.")
     count = None if workers is None else whole_number(workers, "workers", 1)
     in_memory = 16 * len(plan.models) if directory is None else 0
     cells = "one cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._blas import one_blas_thread_if
-from signalprop._checks import shown, whole_number
+from signalprop._checks import flag, function_or_none, real_array, shown, whole_number
 from signalprop._threads import cores, thread_map
 from signalprop.fields import Field
 from signalprop.ginibre.dense import Layer
@@ -191,6 +191,9 @@ def sample(
         n, k, field, samples=samples, seed=seed, method=method, activation=activation, negative_slope=negative_slope,
         tied=tied,
     )  # fmt: skip
+    flag(driven, "driven")
+    function_or_none(progress, "progress")
+    function_or_none(watch, "watch")
     threads = None if workers is None else whole_number(workers, "workers", 1)
     if cell.rows * (cell.k + 1) > _LARGEST_ARRAY:
         raise ValueError(
@@ -236,5 +239,8 @@ def gathered(cell: Cell, rnn_parts: Sequence[NDArray[np.float64]], lru_parts: Se
 
 def peaks(log_energies: NDArray[np.float64]) -> NDArray[np.float64]:
     """Highest log-energy of each path over 1 <= k' <= k, from paths of shape (draws, k+1); for k = 0 the start."""
-    highest: NDArray[np.float64] = log_energies[:, min(1, log_energies.shape[1] - 1) :].max(axis=1)
+    paths = real_array(log_energies, "log_energies", 2, finite=False)
+    if np.isnan(paths).any():
+        raise ValueError("log_energies must be numbers, got nan in a path.")
+    highest: NDArray[np.float64] = paths[:, min(1, paths.shape[1] - 1) :].max(axis=1)
     return highest

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._checks import real_array, shown
+
 _FEWEST = 10  # excesses; below that the index is no statement
 
 
@@ -31,6 +33,9 @@ def tail_index(ordered: NDArray[np.float64]) -> tuple[float, float] | None:
     >>> abs(alpha - 1.5) < error
     True
     """
+    ordered = real_array(ordered, "ordered", 1, finite=False, empty=True)
+    if not (ordered[1:] >= ordered[:-1]).all() or (ordered[-1:] == np.inf).any():
+        raise ValueError(f"ordered must be increasing numbers below inf, got {shown(ordered)}.")
     count = ordered.size
     excesses = int(min(count / 5.0, 3.0 * math.sqrt(count)))
     excesses = min(excesses, int(np.isfinite(ordered).sum()) - 1)

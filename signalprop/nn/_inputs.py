@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import torch
@@ -13,6 +11,9 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn.utils.rnn import PackedSequence
+
+from signalprop._checks import finite_number, shown
+from signalprop._cost import refuse_beyond_bounds
 
 
 def tensor(value: Any, name: str) -> Tensor:
@@ -25,6 +26,8 @@ def tensor(value: Any, name: str) -> Tensor:
         )
     if not isinstance(value, Tensor):
         raise ValueError(f"{name} must be a torch.Tensor, got {type(value).__name__}.")
+    if value.layout != torch.strided:
+        raise ValueError(f"{name} must be a dense tensor, got the layout {value.layout}.")
     return value
 
 
@@ -54,6 +57,15 @@ def lengths_of(lengths: Any, batch: int, steps: int) -> Tensor:
         if low < 1 or high > steps:
             raise ValueError(f"lengths must lie in 1..{steps}, got {low if low < 1 else high}.")
     return found
+
+
+def of_type(inputs: Tensor, parameter: Tensor) -> None:
+    """Refuse inputs of another type than the parameters, unless autocast or a dispatched tensor decides about types."""
+    if inputs.dtype != parameter.dtype and not torch.is_autocast_enabled(inputs.device.type):
+        raise ValueError(
+            f"inputs must have the type of the parameters, {parameter.dtype}, got {inputs.dtype}; convert either, or use "
+            "torch.autocast."
+        )
 
 
 def within(sequence: Tensor, lengths: Tensor) -> Tensor:
@@ -89,25 +101,27 @@ def unwrapped(module: nn.Module) -> nn.Module:
         module = inner
 
 
-def flag(value: Any, name: str) -> bool:
-    """Return `value` if it is True or False."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} must be True or False, got {_shown(value)}.")
-    return value
-
-
-def at_least_zero(value: Any, name: str) -> None:
-    """Raise unless `value` is a finite number, or a tensor with one, that is not negative."""
-    number = isinstance(value, Real) or (isinstance(value, Tensor) and value.numel() == 1)
-    if isinstance(value, bool) or not number or not 0.0 <= float(value) < math.inf:
-        raise ValueError(f"{name} must be a finite number of at least zero, got {_shown(value)}.")
+def at_least_zero(value: Any, name: str) -> Any:
+    """Return `value` as a float, or as the tensor that it is, if it is a finite number that is not negative."""
+    single = value.detach().to_dense().reshape(()) if isinstance(value, Tensor) and value.numel() == 1 else value
+    number = finite_number(single, name, "a finite number of at least zero")
+    if number < 0.0:
+        raise ValueError(f"{name} must be a finite number of at least zero, got {shown(value)}.")
+    return value if isinstance(value, Tensor) else number
 
 
 def probability(value: Any, name: str) -> float:
     """Return `value` if it lies in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
-        raise ValueError(f"{name} must be a probability, got {_shown(value)}.")
-    return float(value)
+    number = finite_number(value, name, "a probability")
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{name} must be a probability, got {shown(value)}.")
+    return number
+
+
+def refuse_beyond_memory(numbers: int, what: str, device: torch.device | str | None) -> None:
+    """Refuse parameters or states that do not fit into memory; on the meta device there is nothing to fit."""
+    if device is None or torch.device(device).type != "meta":
+        refuse_beyond_bounds(what, memory=4.0 * numbers)
 
 
 def part(module: Any, name: str) -> nn.Module:
@@ -115,8 +129,3 @@ def part(module: Any, name: str) -> nn.Module:
     if not isinstance(module, nn.Module):
         raise ValueError(f"{name} must be a torch.nn.Module, got {type(module).__name__}.")
     return module
-
-
-def _shown(value: Any) -> str:
-    """The value for a message; of a tensor or an array its shape."""
-    return f"a {type(value).__name__} of shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)

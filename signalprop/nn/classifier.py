@@ -10,10 +10,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from signalprop._catalogue import POOLINGS
-from signalprop._checks import whole_number
+from signalprop._checks import INT64_LIMIT, flag, shown, whole_number
 from signalprop.fields import one_of
 from signalprop.nn._finite import is_finite, require_finite
-from signalprop.nn._inputs import flag, has_numbers, lengths_of, part, probability, reals, takes_lengths, tensor, within
+from signalprop.nn._inputs import (
+    has_numbers,
+    lengths_of,
+    of_type,
+    part,
+    probability,
+    reals,
+    refuse_beyond_memory,
+    takes_lengths,
+    tensor,
+    within,
+)
 from signalprop.nn._reset import reset_all
 from signalprop.nn.bidirectional import Bidirectional
 from signalprop.nn.recurrence import Recurrence
@@ -58,9 +69,10 @@ class ResidualBlock(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        d_model = whole_number(d_model, "d_model", 1)
+        d_model = whole_number(d_model, "d_model", 1, INT64_LIMIT)
         if isinstance(recurrence, Recurrence) and recurrence.d_model != d_model:
             raise ValueError(f"the recurrence must have d_model={d_model}, got {recurrence}.")
+        refuse_beyond_memory(4 * d_model * d_model, f"a block with d_model={d_model}", device)
         self.norm = nn.LayerNorm(d_model, device=device, dtype=dtype)
         self.recurrence = part(recurrence, "recurrence")
         self.gate = nn.Linear(d_model, 2 * d_model, device=device, dtype=dtype)
@@ -70,6 +82,7 @@ class ResidualBlock(nn.Module):
     def forward(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(batch, time, d_model) to the same shape; `lengths` go to a recurrence whose forward takes them, as `Bidirectional`."""
         inputs = reals(inputs, "inputs", ("batch", "time", self.norm.normalized_shape[0]))
+        of_type(inputs, self.norm.weight)
         normed = self.norm(inputs)
         mixed = self.recurrence(normed, lengths=lengths) if self._takes_lengths else self.recurrence(normed)
         mixed = self.dropout(functional.gelu(mixed))
@@ -147,16 +160,24 @@ class SequenceClassifier(nn.Module):
             raise ValueError(
                 f"recurrence must be a function that makes a layer, as lambda: LRU(64, 128), got {type(recurrence).__name__}."
             )
-        d_model = whole_number(d_model, "d_model", 1)
-        self.features = None if features is None else whole_number(features, "features", 1)
-        if vocabulary is not None and features is None:
-            self.encoder: nn.Module = nn.Embedding(whole_number(vocabulary, "vocabulary", 1), d_model, **where)
-        elif self.features is not None and vocabulary is None:
+        d_model = whole_number(d_model, "d_model", 1, INT64_LIMIT)
+        self.features = None if features is None else whole_number(features, "features", 1, INT64_LIMIT)
+        tokens = None if vocabulary is None else whole_number(vocabulary, "vocabulary", 1, INT64_LIMIT)
+        outputs, blocks = whole_number(classes, "classes", 1, INT64_LIMIT), whole_number(depth, "depth", 1, 10_000)
+        refuse_beyond_memory(
+            2 * d_model * ((tokens or 0) + (self.features or 0) + outputs + 2 * d_model * blocks),
+            f"a classifier with d_model={d_model}, vocabulary={tokens}, features={self.features}, classes={outputs} and "
+            f"depth={blocks}",
+            device,
+        )
+        if tokens is not None and features is None:
+            self.encoder: nn.Module = nn.Embedding(tokens, d_model, **where)
+        elif self.features is not None and tokens is None:
             self.encoder = nn.Linear(self.features, d_model, **where)
         else:
             raise ValueError(
                 "give either vocabulary, for tokens, or features, for real numbers, "
-                f"got vocabulary={vocabulary!r} and features={features!r}."
+                f"got vocabulary={shown(vocabulary)} and features={shown(features)}."
             )
 
         def layer() -> nn.Module:
@@ -167,12 +188,9 @@ class SequenceClassifier(nn.Module):
                 back.D = None
             return Bidirectional(recurrence(), back)
 
-        self.blocks = nn.ModuleList(
-            ResidualBlock(layer(), d_model, dropout=dropout, **where)
-            for _ in range(whole_number(depth, "depth", 1, 10_000))
-        )
+        self.blocks = nn.ModuleList(ResidualBlock(layer(), d_model, dropout=dropout, **where) for _ in range(blocks))
         self.norm = nn.LayerNorm(d_model, **where)
-        self.head = nn.Linear(d_model, whole_number(classes, "classes", 1), **where)
+        self.head = nn.Linear(d_model, outputs, **where)
         self.pooling = one_of(pooling, POOLINGS, "pooling")
         self.check_finite = flag(check_finite, "check_finite")
 
@@ -204,6 +222,8 @@ class SequenceClassifier(nn.Module):
             raise ValueError(f"tokens must be of type int64 or int32, got {inputs.dtype}.")
         if self.features is not None and not inputs.is_floating_point():
             raise ValueError(f"inputs must be real floating-point numbers, got type {inputs.dtype}.")
+        if self.features is not None:
+            of_type(inputs, self.head.weight)
         if lengths is not None:
             lengths = lengths_of(lengths, *inputs.shape[:2])
             # Zeros, so that a NaN or a foreign token in the padding reaches neither the scores nor a gradient.

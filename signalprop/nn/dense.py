@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from signalprop._checks import whole_number
+from signalprop._checks import shown, whole_number
 from signalprop.fields import one_of
 from signalprop.initialization._entries import ScaleOptions
 from signalprop.initialization.torch import ginibre_
@@ -80,9 +80,10 @@ class DenseLinearRNN(Recurrence):
         self.kernel = one_of(kernel, ("ginibre", "orthogonal"), "kernel")
         if scale_options is not None and not isinstance(scale_options, dict):
             raise ValueError(f"scale_options must be a dict, got {type(scale_options).__name__}.")
-        if self.kernel == "orthogonal" and scale_options:
-            raise ValueError(f"an orthogonal kernel has no scale to decide, got scale_options={scale_options!r}.")
         self.scale_options: ScaleOptions = scale_options or {}
+        if self.kernel == "orthogonal" and self.scale_options:
+            raise ValueError(f"an orthogonal kernel has no scale to decide, got scale_options={shown(scale_options)}.")
+        self._refuse_beyond_memory(4 * self.d_state**2)
         self.W = self._empty_dynamics(self.d_state, self.d_state)
         self.B = self._empty(self.d_state, self.d_model)
         self.C = self._empty(self.d_model, self.d_state)

@@ -50,8 +50,8 @@ def parameter_groups(
     [3, 2]
     >>> optimizer = torch.optim.AdamW(groups)
     """
-    for name, value in (("lr", lr), ("weight_decay", weight_decay), ("dynamics_factor", dynamics_factor)):
-        at_least_zero(value, name)
+    lr, weight_decay = at_least_zero(lr, "lr"), at_least_zero(weight_decay, "weight_decay")
+    dynamics_factor = at_least_zero(dynamics_factor, "dynamics_factor")
     recurrences = (each for each in part(module, "module").modules() if isinstance(each, Recurrence))
     apart = {id(parameter) for layer in recurrences for parameter in dynamics_of(layer)}
     trained = [parameter for parameter in module.parameters() if parameter.requires_grad]

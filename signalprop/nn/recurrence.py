@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from signalprop._checks import whole_number
+from signalprop._checks import INT64_LIMIT, flag, whole_number
 from signalprop.nn._finite import require_finite
-from signalprop.nn._inputs import flag, has_numbers, lengths_of, reals, within
+from signalprop.nn._inputs import has_numbers, lengths_of, reals, refuse_beyond_memory, within
 from signalprop.nn.scan import rotation_scan
 
 __all__ = ["Recurrence", "State", "System"]
@@ -101,12 +101,13 @@ class Recurrence(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.d_model = whole_number(d_model, "d_model", 1)
-        self.d_state = whole_number(d_state, "d_state", 1)
+        self.d_model = whole_number(d_model, "d_model", 1, INT64_LIMIT)
+        self.d_state = whole_number(d_state, "d_state", 1, INT64_LIMIT)
         self.check_finite = flag(check_finite, "check_finite")
         if dtype is not None and dtype not in _TYPES:
             raise ValueError(f"the parameters are float16, bfloat16, float32 or float64, got dtype={dtype}.")
         self._device, self._dtype = device, dtype
+        self._refuse_beyond_memory(4 * self.d_model * self.d_state)
         self.register_parameter("D", self._empty(self.d_model) if flag(feedthrough, "feedthrough") else None)
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -116,7 +117,8 @@ class Recurrence(nn.Module):
     def initial_state(self, batch: int) -> State:
         """The state x_0 = 0 of `batch` sequences. It holds the weights as they are now: make a new one after a training step."""
         if not torch.compiler.is_compiling():  # where a whole number may stand for any
-            batch = whole_number(batch, "batch", 0)
+            batch = whole_number(batch, "batch", 0, INT64_LIMIT)
+            self._refuse_beyond_memory(4 * batch * self.d_state)
         return self._holding(self._start(batch))
 
     def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
@@ -231,6 +233,10 @@ class Recurrence(nn.Module):
 
     def _accept(self, inputs: Tensor) -> Tensor:
         return reals(inputs, "inputs", ("batch", "time", self.d_model))
+
+    def _refuse_beyond_memory(self, numbers: int) -> None:
+        what = f"a {type(self).__name__} with d_model={self.d_model} and d_state={self.d_state}"
+        refuse_beyond_memory(numbers, what, self._device)
 
     def _empty(self, *shape: int) -> nn.Parameter:
         return nn.Parameter(torch.empty(shape, device=self._device, dtype=self._dtype))

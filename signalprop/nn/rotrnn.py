@@ -8,8 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from signalprop._checks import whole_number
-from signalprop.nn._inputs import flag
+from signalprop._checks import flag, shown, whole_number
 from signalprop.nn._reset import require_plain
 from signalprop.nn.lru import power_lost
 from signalprop.nn.recurrence import PlaneRecurrence, System
@@ -90,12 +89,13 @@ class RotRNN(PlaneRecurrence):
         self.heads = whole_number(heads, "heads", 1)
         if self.d_state % self.heads:
             raise ValueError(
-                f"d_state must be divisible by the number of heads, got d_state={d_state} and heads={heads}."
+                f"d_state must be divisible by the number of heads, got d_state={shown(d_state)} and heads={shown(heads)}."
             )
         self.gamma_min, self.gamma_max = laws.checked_gammas(gamma_min, gamma_max)
         self.max_phase = laws.checked_phase(max_phase)
         self.first_step_rule = flag(first_step_rule, "first_step_rule")
         size = self.d_state // self.heads
+        self._refuse_beyond_memory(6 * self.d_state * size)
         self.g = self._empty_dynamics(self.heads)
         self.theta = self._empty_dynamics(self.heads, size // 2)
         self.M = self._empty_dynamics(self.heads, size, size)

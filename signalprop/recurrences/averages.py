@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from signalprop._checks import shown, whole_number
+from signalprop._checks import flag, pair_of, real_number, seed_of, shown, whole_number
 from signalprop._streams import child_seeds
 from signalprop.fields import one_of
 from signalprop.recurrences import laws
-from signalprop.recurrences.arguments import flag, horizon_of, pair_of, real_number, seed_of
+from signalprop.recurrences.arguments import horizon_of
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.power_sums import Floats, geometric_sum
 from signalprop.recurrences.state_space import hippo_normal_modes, s4, s4d_lin

@@ -7,10 +7,9 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from signalprop._checks import positive_float, whole_number
+from signalprop._checks import positive_float, real_number, seed_of, whole_number
 from signalprop._streams import stream
 from signalprop.fields import Field, as_field
-from signalprop.recurrences.arguments import real_number, seed_of
 from signalprop.recurrences.dense_operators import Dense, ScaledUnitary
 from signalprop.recurrences.lti import LinearRecurrence
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import finite_array, flag, real_number, whole_number
 from signalprop.recurrences import spectral_radius
-from signalprop.recurrences.arguments import finite_array, flag, real_number
 from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO
 from signalprop.recurrences.spectral_radius import Radius
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from signalprop._checks import shown
-from signalprop.recurrences.arguments import pair_of, real_number
+from signalprop._checks import pair_of, real_number, shown
 
 MODULI = (0.0, 1.0)  # r_min, r_max of the LRU
 GAMMAS = (0.9, 0.999)  # of RotRNN

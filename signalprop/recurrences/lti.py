@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from signalprop._checks import whole_number
+from signalprop._checks import finite_array, real_array, seed_of, whole_number
 from signalprop._streams import stream
-from signalprop.recurrences.arguments import check_numbers, finite_array, horizon_of, real_array, seed_of
+from signalprop.recurrences.arguments import check_numbers, horizon_of
 from signalprop.recurrences.decay import decay, one_thread_if_small
 from signalprop.recurrences.dense_operators import Array, Dense, ScaledUnitary, is_diagonal
 from signalprop.recurrences.laws import checked_correlation

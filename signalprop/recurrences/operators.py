@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import INT64_LIMIT, finite_array, real_array, whole_number
 from signalprop.recurrences import spectral_radius
-from signalprop.recurrences.arguments import finite_array, real_array
 from signalprop.recurrences.dense_operators import UNITARY_TO, Array, Dense, Triangular, is_triangular
 from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO, Floats
 from signalprop.recurrences.spectral_radius import UNIT, Radius
@@ -74,7 +73,7 @@ class Diagonal:
 
     def power(self, k: int) -> Diagonal:
         """``A^k`` at cost N, for any k."""
-        steps = whole_number(k, "k", 0)
+        steps = whole_number(k, "k", 0, INT64_LIMIT)
         return Diagonal(np.maximum(steps * self.log_modulus, LOG_ZERO), steps * self.phase)
 
     def dense(self) -> Array:
@@ -184,7 +183,7 @@ class Rotations:
 
     def power(self, k: int) -> Rotations:
         """``A^k`` at cost N, for any k."""
-        steps = whole_number(k, "k", 0)
+        steps = whole_number(k, "k", 0, INT64_LIMIT)
         moduli = np.maximum(steps * self.log_gamma, LOG_ZERO)
         return Rotations(moduli, steps * self.angles, self.head_size, self.basis)
 

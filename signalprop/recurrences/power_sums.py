@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop.recurrences.arguments import real_array
+from signalprop._checks import real_array
 from signalprop.recurrences.laws import checked_phase
 
 Floats = NDArray[np.float64]

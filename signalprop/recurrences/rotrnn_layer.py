@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from signalprop._checks import whole_number
+from signalprop._checks import flag, pair_of, real_array, seed_of, whole_number
 from signalprop._streams import stream
 from signalprop.fields import one_of
 from signalprop.recurrences import laws
-from signalprop.recurrences.arguments import check_numbers, flag, pair_of, real_array, seed_of
+from signalprop.recurrences.arguments import check_numbers
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Rotations
 from signalprop.recurrences.power_sums import LOG_ZERO, Floats

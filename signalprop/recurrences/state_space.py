@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import real_array, seed_of, whole_number
 from signalprop._streams import stream
 from signalprop.recurrences import laws
-from signalprop.recurrences.arguments import check_numbers, real_array, seed_of
+from signalprop.recurrences.arguments import check_numbers
 from signalprop.recurrences.dense_operators import Triangular
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Diagonal

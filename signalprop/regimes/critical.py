@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from signalprop._checks import real_array
 from signalprop._logs import from_logs
 from signalprop.fields import as_field, by_field
 
@@ -108,12 +108,7 @@ def critical_lru(c: ArrayLike, field: str = "real", *, log: bool = False) -> Any
 
 def ratios(c: ArrayLike) -> NDArray[np.float64]:
     """Ratios c = k/sqrt(n) as checked float64: finite and at least 0."""
-    given = np.asarray(c)
-    if given.dtype.kind == "O" and all(isinstance(value, Real) for value in given.ravel()):
-        given = given.astype(np.float64)
-    if given.dtype.kind not in "iuf":
-        raise ValueError(f"c = k/sqrt(n) must be a real number or an array of them, got {c!r}.")
-    values = given.astype(np.float64)
+    values = real_array(c, "c", None, finite=False, empty=True)
     broken = ~(np.isfinite(values) & (values >= 0.0) & (values <= LARGEST_C))
     if broken.any():
         raise ValueError(f"c = k/sqrt(n) must be finite, at least 0 and at most 1e6, got {values[broken].flat[0]}.")
