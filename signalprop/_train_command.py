@@ -12,6 +12,8 @@ import typer
 
 from signalprop._again import again
 from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
+from signalprop._cost import allow
+from signalprop._options import MaxHours
 from signalprop._terminal import (
     bar,
     print_json,
@@ -92,6 +94,7 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the directory.")] = False,
     device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
+    max_hours: MaxHours = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Train a recurrence on a task.
@@ -143,7 +146,7 @@ def _train(context: typer.Context, note: Callable[[int, int, float], None]) -> N
         raise ValueError("--directory is empty; name a folder, or leave it out for runs/TASK-LAYER-SEED.")
     place = asked["directory"] or f"runs/{settings.task}-{settings.layer}-{settings.seed}"
     title = f"training {settings.layer} on {settings.task}"
-    with bar(title) as report:
+    with bar(title) as report, allow(hours=asked["max_hours"]):
 
         def progress(step: int, total: int, loss: float) -> None:
             note(step, total, loss)

@@ -16,7 +16,6 @@ from matplotlib.patches import Patch
 from signalprop import regimes
 from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.montecarlo.cell import REPETITIONS
-from signalprop.montecarlo.estimate import Estimate
 from signalprop.montecarlo.sampling import Sample, sample
 
 WIDTHS = (100, 200, 500, 1000, 2000)
@@ -130,9 +129,8 @@ def _one_width(model: Model, draw: Sample, far: Sample | None) -> pd.DataFrame:
         frame["log_two_term"] = np.where(frame["c"] >= LAW_FROM, two_term, np.nan)
     logs = by_model(model, rnn=draw.log_norms, driven=draw.lru_log_norms)
     assert logs is not None
-    summary = [
-        Estimate.from_logs(2.0 * logs[:, i], frame["log_exact"][i] + shift, quantiles=(), tempered=True) for i in k
-    ]
+    exact = frame["log_exact"] + shift
+    summary = [draw.cell.judged(2.0 * logs[:, i], model, int(i), float(exact[i]), ()) for i in k]
     frame["log_mean"] = [one.log_mean - shift for one in summary]
     frame["relative_stderr"] = [one.relative_stderr for one in summary]
     frame["log_median"] = [one.log_median - shift for one in summary]

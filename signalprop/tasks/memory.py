@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._checks import whole_number
+from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, chunk_sizes, generator
 from signalprop.tasks.task import Kind, Split, Task
 
 EXAMPLES = 1024  # of one chunk
+_NUMBER_SECONDS = 5e-9  # measured, to draw and to copy
 
 
 def copy_memory(
@@ -62,6 +64,7 @@ def copy_memory(
     alphabet = whole_number(symbols, "symbols", 2, 254)
     blank, delimiter = alphabet, alphabet + 1
     steps = wait + 2 * kept
+    _refuse_impossible("copy", 9 * steps, steps, (train, validation, test))
 
     def draw(rng: np.random.Generator) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         said = rng.integers(0, alphabet, size=(EXAMPLES, kept))
@@ -120,6 +123,7 @@ def adding(steps: int = 100, *, train: int = 10_000, validation: int = 0, test: 
     np.True_
     """
     length = whole_number(steps, "steps", 2)
+    _refuse_impossible("adding", 8 * length, length, (train, validation, test))
 
     def draw(rng: np.random.Generator) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         inputs = np.zeros((EXAMPLES, length, 2), dtype=np.float32)
@@ -143,6 +147,18 @@ def adding(steps: int = 100, *, train: int = 10_000, validation: int = 0, test: 
         classes=0,
         chance=None,
         baseline=1.0 / 6.0,
+    )
+
+
+def _refuse_impossible(name: str, size: int, steps: int, counts: tuple[int, int, int]) -> None:
+    """Refuse data of `size` bytes per example that do not fit, twice while they are put together."""
+    sizes = [whole_number(count, part, 0) for part, count in zip(("train", "validation", "test"), counts, strict=True)]
+    examples = float(max(EXAMPLES, sum(sizes)))
+    refuse_beyond_bounds(
+        f"The task {name} with {sum(sizes)} examples of {steps} steps",
+        seconds=_NUMBER_SECONDS * examples * steps,
+        memory=2.0 * examples * size,
+        instead="Ask for fewer examples or steps.",
     )
 
 

@@ -24,6 +24,7 @@ from signalprop._streams import cell_key, generator
 from signalprop.nn import SequenceClassifier, parameter_groups
 from signalprop.tasks import Kind, Split, Task, make
 from signalprop.training.checkpoint import Checkpoint, random_states
+from signalprop.training.cost import refuse_impossible
 from signalprop.training.directory import RESULTS, begin, first_rows_only
 from signalprop.training.energies import StateEnergies, names, white_energy
 from signalprop.training.log import Log, columns
@@ -125,6 +126,8 @@ def train(
             begin(place, settings, None, given, resume)
         task = make(settings.task, **settings.task_options()) if task is None else task
         steps, batch = _course(settings, task)
+        if where.type == "cpu":
+            refuse_impossible(settings, task, steps)
         stack.enter_context(_repeatable())
         torch.manual_seed(cell_key("start", settings.seed) >> 1)
         model = build_model(settings, task).to(where)

@@ -22,8 +22,54 @@ def test_work_without_end_is_refused_before_it_starts(call, message):
         call()
 
 
+@pytest.mark.parametrize(
+    ("task", "options", "message"),
+    [
+        ("copy", {"train": 10**9}, "The task copy with 1000001000 examples of 120 steps would take"),
+        ("copy", {"blanks": 10**12}, "would take about .* days, and 10 minutes are allowed"),
+        ("adding", {"steps": 10**7, "train": 10**5}, "would take about .*Ask for fewer examples or steps"),
+        ("listops", {"train": 10**9}, "ListOps with .* would take about .* hours"),
+    ],
+)
+def test_data_without_end_are_refused(task, options, message):
+    with pytest.raises(ValueError, match=message):
+        signalprop.tasks.make(task, **options)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 10**9}, "This training of 1000000000 steps would take about .* years, and 30 days are allowed"),
+        ({"d_model": 10**5, "d_state": 10**5}, "GiB of memory, and .* are allowed"),
+    ],
+)
+def test_trainings_without_end_are_refused_before_the_model_is_made(settings, message):
+    from signalprop.training import Settings, train
+
+    options = {"blanks": 20, "train": 64, "validation": 0, "test": 16}
+    with pytest.raises(ValueError, match=message):
+        train(Settings(task="copy", layer="lru", options=options, **settings))
+
+
+def test_the_estimate_of_a_training_follows_its_size(monkeypatch):
+    from signalprop.training import Settings, cost
+
+    asked = []
+    monkeypatch.setattr(cost, "refuse_beyond_bounds", lambda what, **bounds: asked.append(bounds))
+    for steps, depth in ((100, 2), (200, 2), (200, 4)):
+        task = signalprop.tasks.make("copy", blanks=20, train=64, validation=0, test=16)
+        cost.refuse_impossible(
+            Settings(task="copy", layer="lru", steps=steps, depth=depth, log_every=10**6), task, steps
+        )
+    seconds, memory = zip(*((one["seconds"], one["memory"]) for one in asked), strict=True)
+    assert 1.8 < seconds[1] / seconds[0] < 2.0
+    assert 1.8 < seconds[2] / seconds[1] < 2.1
+    assert memory[0] == memory[1]
+    assert 1.5 < memory[2] / memory[1] < 2.1
+
+
 def test_what_is_affordable_is_not_refused():
-    assert exact.lru_energy(10**18, 200, "real") > 201
+    assert exact.lru_energy(10**18, 80, "real") > 81
     assert exact.rnn_energy(10**300, 100, "real") > 1
     assert len(wick.second_moments(4, "real")) == 2
 
