@@ -1,13 +1,14 @@
-# `make reproduce` and `make test` do all set-up themselves: a .venv from pyproject.toml and constraints.txt.
+# `make reproduce` and `make test` do all set-up themselves: a .venv from pyproject.toml and locks/.
 
 PYTHON ?= python3
 VENV := .venv
+TOOLS := .venv-tools
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-slow test-browser lint docs notebooks bench clean
+.PHONY: help reproduce test test-slow test-browser lint docs notebooks bench lock audit clean
 
 help:
 	@echo "make reproduce   check every formula and redraw the figures (into figures/)"
@@ -18,6 +19,8 @@ help:
 	@echo "make docs        the documentation, into docs/_build/html"
 	@echo "make notebooks   execute the notebooks in place"
 	@echo "make bench       side-by-side timings, ratios from one run"
+	@echo "make lock        locks/ anew from pyproject.toml and constraints.txt"
+	@echo "make audit       licences and known vulnerabilities of the dependencies"
 	@echo "make clean       remove the environment and caches"
 
 $(VENV)/created:
@@ -26,17 +29,33 @@ $(VENV)/created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/installed: $(VENV)/created pyproject.toml constraints.txt
+# Nothing is resolved, built or run that its hash in locks/ does not name; PyTorch alone comes by its version.
+$(VENV)/installed: $(VENV)/created pyproject.toml locks/core.txt
 	@echo "installing signalprop into $(VENV) ..."
-	$(PIP) install --constraint constraints.txt --editable .
+	$(PIP) install --require-hashes --no-deps --requirement locks/core.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/installed-test: $(VENV)/installed
-	@echo "installing what the tests need into $(VENV) ..."
-	@# torch on its own first, so that nothing else picks another build of it.
+$(VENV)/installed-test: $(VENV)/installed constraints.txt locks/all.txt
+	@echo "installing what tests, documentation and benchmarks need into $(VENV) ..."
+	$(PIP) install --require-hashes --no-deps --requirement locks/all.txt
 	$(PIP) install --constraint constraints.txt torch
-	$(PIP) install --constraint constraints.txt --editable ".[test,docs]"
 	@touch $@
+
+$(TOOLS)/installed: $(VENV)/created
+	@echo "installing uv and pip-audit into $(TOOLS) ..."
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install uv pip-audit
+	@touch $@
+
+# The locks anew, after a change of pyproject.toml or constraints.txt.
+lock: $(TOOLS)/installed
+	$(BIN)/python maintenance/lock.py $(TOOLS)/bin/uv
+
+# Licences of what is installed, then known vulnerabilities of what is pinned, as far as the network answers.
+audit: $(VENV)/installed-test $(TOOLS)/installed
+	$(BIN)/python maintenance/licences.py
+	$(BIN)/python maintenance/vulnerabilities.py $(TOOLS)/bin/pip-audit
 
 reproduce: $(VENV)/installed
 	$(BIN)/signalprop verify
@@ -62,11 +81,7 @@ notebooks: $(VENV)/installed-test
 test-slow: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
-$(VENV)/installed-browser: $(VENV)/installed-test
-	$(PIP) install --constraint constraints.txt --editable ".[browser]"
-	@touch $@
-
-test-browser: $(VENV)/installed-browser
+test-browser: $(VENV)/installed-test
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 		{ apt-get update --quiet && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
 		{ echo "the browser tests need chromium and chromedriver, and apt-get could not install them here;" \
@@ -74,9 +89,8 @@ test-browser: $(VENV)/installed-browser
 	$(BIN)/python -m pytest -rP -m browser tests/browser
 
 bench: $(VENV)/installed-test
-	$(PIP) install --constraint constraints.txt --editable ".[bench]"
 	$(BIN)/python -m benchmarks --write build/benchmarks
 
 clean:
-	rm -rf $(VENV) docs/_build docs/notebooks .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(TOOLS) docs/_build docs/notebooks .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
