@@ -137,8 +137,11 @@ def _by_eigenvectors(block: NDArray[Any]) -> Iterator[tuple[float, float]]:
     smallest = float(singular[-1]) - 4.0 * size * UNIT * float(singular[0])
     if smallest <= 0.0:
         return
-    residual = float(np.linalg.norm(block @ V - V * values))
-    reach = (residual + 2.0 * (size + 4.0) * UNIT * float(np.linalg.norm(block)) * frobenius) / smallest
+    with np.errstate(over="ignore", invalid="ignore"):
+        residual, norm = float(np.linalg.norm(block @ V - V * values)), float(np.linalg.norm(block))
+    if not math.isfinite(residual + norm):  # entries near the end of float64: this route says nothing
+        return
+    reach = (residual + 2.0 * (size + 4.0) * UNIT * norm * frobenius) / smallest
     moduli = np.abs(values)
     together = np.zeros(size, bool)
     together[moduli.argmax()] = True

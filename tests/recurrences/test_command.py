@@ -185,3 +185,11 @@ def test_every_kind_has_an_entry_with_its_own_words():
         assert f"{kind.value}: " in kinds_in_words()
         for option in entry(kind).options:
             assert kind.value in owners(option)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_scale_near_the_end_of_float64_warns_of_nothing():
+    result = runner.invoke(app, ["recurrence", "gaussian", "-n", "16", "-T", "10", "--scale", "1e200"])
+    assert result.exit_code == 2
+    assert "the energy leaves float64 at step 2" in result.stderr
+    assert "Warning" not in result.stderr
