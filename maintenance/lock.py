@@ -71,4 +71,4 @@ def marker(package):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(Path(sys.argv[1]).resolve())
