@@ -10,7 +10,7 @@ SENTENCES = {
     # Answers.
     "keep": "Glorot is fine here: keep the usual Gaussian scale, standard deviation 1/sqrt(n).",
     "rescale": "Scale Glorot by g = {g} (standard deviation {std} instead of {glorot_std}): a Gaussian matrix can {just}hold a signal this long.",
-    "rescale_one": "No Gaussian scale is better here than Glorot's own, g = 1 (standard deviation {std}), and draws differ much: a Gaussian matrix can {just}hold a signal this long.",
+    "rescale_one": "Keep Glorot's own scale, g = 1 (standard deviation {std}): a smaller one is not needed to keep 95 % of draws below ten times their energy. But draws differ much: a Gaussian matrix can {just}hold a signal this long.",
     "replace": "Do not use Gaussian recurrent weights for this: no scale works. Glorot {fate}, and a scale small enough not to explode forgets. Use a recurrence that preserves norms, as shown below.",
     "gates_first": "If the layer is an LSTM or a GRU, its gates decide, not this scale: the lines for them are below.",
     # Why.
@@ -49,7 +49,7 @@ SENTENCES = {
     # Details.
     "columns": "'energy left' is what the typical (median) draw has at the horizon, '> 10x' the share of draws that pass ten times their energy on the way, 'std' the standard deviation of one entry of W.",
     "subcritical": "The horizon is well below sqrt(n) steps, where infinite-width theory holds (the subcritical regime).",
-    "critical": "The horizon is a few times sqrt(n) steps, where draws spread apart (the critical regime).",
+    "critical": "The horizon is of the order of sqrt(n) steps, where draws spread apart (the critical regime).",
     "supercritical": "The horizon is far past sqrt(n) steps, and below n/10 (the supercritical regime).",
     "linear": "The horizon is comparable with the width (the linear regime).",
     "superlinear": "The horizon is more than ten times the width (the superlinear regime).",

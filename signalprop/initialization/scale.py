@@ -121,7 +121,7 @@ class SafeScale:
 
         For `bound` = 10 (the default, unless this scale was asked for another) from the shipped table, where less than 1 % and
         more than 99 % are said as the intervals (0, 0.01) and (0.99, 1); for other bounds, or if `samples` is given, from
-        draws (default 2000; Wilson interval).
+        draws (default 2000; Wilson interval), independent of those that chose this scale.
 
         Examples
         --------
@@ -142,7 +142,7 @@ class SafeScale:
         log_scales = self.drawn if samples is None and limit == self.bound else None
         if log_scales is None:
             log_scales = _drawn_log_scales(
-                self.n, self.horizon, self.field, self.model, math.log(limit), samples, seed, None
+                "share", self.n, self.horizon, self.field, self.model, math.log(limit), samples, seed, None
             )
         passed = int(np.sum(log_scales < self._log_scale))
         found = stats.binomtest(passed, log_scales.size).proportion_ci(0.95, method="wilson")
@@ -214,7 +214,7 @@ def safe_scale(
         - ``"minimax"``: the g that minimises ``max_k |log E(k; g)|``.
         - ``"edge"``: one over the `quantile`-quantile of the spectral radius of W (the proposal of Bar et al.,
           arXiv:2505.19827): by Kostlan's product for complex and quaternion weights, from the shipped table for real ones up to
-          n = 12288 (quantiles from 0.01 to 0.99), see `signalprop.initialization.spectral_edge`.
+          n = 12288 (quantiles up to 0.99), see `signalprop.initialization.spectral_edge`. Quantiles from 0.01 on.
         - ``"glorot"``: 1.
     tolerance
         For ``"bounded"`` (default 0.1).
@@ -287,7 +287,11 @@ def safe_scale(
         case Criterion.QUANTILE:
             from signalprop.montecarlo.quantiles import quantile_interval
 
-            drawn = np.sort(_drawn_log_scales(width, steps, kind, recurrence, math.log(limit), samples, root, progress))
+            drawn = np.sort(
+                _drawn_log_scales(
+                    "safe scale", width, steps, kind, recurrence, math.log(limit), samples, root, progress
+                )
+            )
             log_interval, source = quantile_interval(drawn, 1.0 - share), "samples"
             log_g = float(np.quantile(drawn, 1.0 - share, method="median_unbiased"))
         case _:
@@ -322,15 +326,17 @@ def log_edge(n: int, field: Field, probability: float) -> float:
     Raises
     ------
     ValueError
-        Real weights, n <= 12288, and a probability outside [0.01, 0.99].
+        A probability below 0.01, or above 0.99 for real weights with n <= 12288.
     """
-    if n > by_field(field, real=one_draw_table.DENSE_TO, complex=0, quaternion=0):
-        return log_radius_quantile(n, field, probability)
-    if not one_draw_table.LEVELS[0] <= probability <= one_draw_table.LEVELS[-1]:
+    lowest, highest = one_draw_table.LEVELS[0], one_draw_table.LEVELS[-1]
+    by_law = n > by_field(field, real=one_draw_table.DENSE_TO, complex=0, quaternion=0)
+    if probability < lowest or (probability > highest and not by_law):
         raise ValueError(
-            f"criterion='edge' for real weights knows quantiles from {one_draw_table.LEVELS[0]} to {one_draw_table.LEVELS[-1]}, "
-            f"got {probability!r}."
+            f"criterion='edge' knows quantiles from {lowest} on, for real weights up to n = {one_draw_table.DENSE_TO} those to "
+            f"{highest}, got {probability!r}."
         )
+    if by_law:
+        return log_radius_quantile(n, field, probability)
     return one_draw_table.tabled_log_edge(n, field, probability)
 
 
@@ -361,6 +367,7 @@ def _bound(bound: float) -> float:
 
 
 def _drawn_log_scales(
+    purpose: str,
     n: int,
     horizon: int,
     field: Field,
@@ -375,7 +382,7 @@ def _drawn_log_scales(
     from signalprop.montecarlo.sampling import sample
 
     count = DEFAULT_SAMPLES if samples is None else samples
-    # A root of its own: sample(n, horizon, seed=seed) then checks the scale by draws that did not choose it.
-    (root,) = child_seeds(seed, "safe scale", count=1)
+    # A root of its own: sample(n, horizon, seed=seed), or a share drawn for it, checks a scale by draws that did not choose it.
+    (root,) = child_seeds(seed, purpose, count=1)
     drawn = sample(n, horizon, field, samples=count, seed=root, progress=progress)
     return largest_log_scales(2.0 * drawn.log_norms, [horizon], log_bound, model)[:, 0]

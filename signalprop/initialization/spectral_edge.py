@@ -29,7 +29,7 @@ _ITERATIONS = 45
 
 
 def log_radius_quantile(n: int, field: Field, probability: float) -> float:
-    """Log of the r with P(spectral radius <= r) = probability."""
+    """Log of the r with P(spectral radius <= r) = probability, from 0.01 on: the cube root has no lower tail."""
     target = math.log(probability) * by_field(field, real=2.0, complex=1.0, quaternion=1.0)
     low, high = -1.0, 1.0  # of log r sqrt(n)
     while _log_share(n, field, low / math.sqrt(n)) > target:

@@ -146,6 +146,15 @@ def test_exploding_share_is_that_of_fresh_dense_matrices(bound):
         assert abs(estimate - share) < 4.0 * error + 1e-3
 
 
+def test_share_of_a_drawn_scale_is_drawn_anew():
+    """At one seed, the draws that chose the scale would say the quantile itself, whatever the scale is worth."""
+    found = [safe_scale(30, 20, "real", samples=200, seed=seed) for seed in range(20)]
+    shares = np.array([each.exploding_share(samples=200, seed=seed)[0] for seed, each in enumerate(found)])
+    error = math.sqrt(0.05 * 0.95 * 2 / 200)
+    assert shares.std(ddof=1) > 0.5 * error  # chi-square of 19: below that in 1e-4 of runs
+    assert abs(shares.mean() - 0.05) < 5.0 * error / math.sqrt(20)
+
+
 def test_interval_of_the_quantile_covers():
     # 200 small runs: the 95 % interval holds the scale of a large run as often as promised.
     wanted = safe_scale(40, 20, samples=60_000, seed=7).scale
@@ -266,7 +275,16 @@ def test_budget_and_width_are_inverse():
         (lambda: safe_scale(10, 5, samples=1), "samples must be at least 2, got 1"),
         (lambda: safe_scale(10, 5, quantile=1e-300), "quantile must lie strictly between 0 and 1, got 1e-300"),
         (lambda: depth_budget(10, criterion="draw", quantile=7), "quantile must lie strictly between 0 and 1, got 7"),
-        (lambda: safe_scale(100, 5, criterion="edge", quantile=0.999), "knows quantiles from 0.01 to 0.99, got 0.999"),
+        (lambda: safe_scale(100, 5, criterion="edge", quantile=0.999), "quantiles from 0.01 on, .* to 0.99, got 0.999"),
+        (lambda: safe_scale(1, 5, "complex", criterion="edge", quantile=0.003), "quantiles from 0.01 on, .* got 0.003"),
+        (
+            lambda: safe_scale(2, 5, "quaternion", criterion="edge", quantile=1e-8),
+            "quantiles from 0.01 on, .* got 1e-08",
+        ),
+        (
+            lambda: safe_scale(10**9, 5, "real", criterion="edge", quantile=0.009),
+            "quantiles from 0.01 on, .* got 0.009",
+        ),
         (lambda: depth_budget(0), "n must be at least 1"),
         (lambda: depth_budget(10**12), "lies beyond 20000 steps"),
         (lambda: depth_budget(10, model="x"), "model must be one of"),

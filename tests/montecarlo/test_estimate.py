@@ -154,6 +154,8 @@ def test_dead_draws_count_as_zero():
         ([0.0, math.inf], (0.5,), "got inf"),
         ([0.0, 1j], (0.5,), "log-energies must be real numbers, got values of type complex128"),
         (["a", "b"], (0.5,), "log-energies must be real numbers, got values of type <U1"),
+        ([0.0, 10**400], (0.5,), "log-energies must be finite or -inf, got inf"),
+        ([0.0, 1.0], ("a",), "quantiles must lie strictly between 0 and 1, got 'a'"),
         ([0.0, object()], (0.5,), "log-energies must be real numbers, got an array of other objects"),
         (np.ma.masked_array([0.0, 1.0, 2.0], [True, True, False]), (0.5,), "needs at least 2 samples"),
         ([0.0, 1.0], (1.0,), r"quantiles must lie strictly between 0 and 1, got 1\.0"),
