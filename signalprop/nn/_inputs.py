@@ -120,7 +120,8 @@ def probability(value: Any, name: str) -> float:
 
 def refuse_beyond_memory(numbers: int, what: str, device: torch.device | str | None) -> None:
     """Refuse parameters or states that do not fit into memory; on the meta device there is nothing to fit."""
-    if device is None or torch.device(device).type != "meta":
+    where = torch.get_default_device() if device is None else torch.device(device)
+    if where.type != "meta":
         refuse_beyond_bounds(what, memory=4.0 * numbers)
 
 

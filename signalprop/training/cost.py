@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import torch
-
 from signalprop._cost import refuse_beyond_bounds
 from signalprop.tasks import Task
-from signalprop.training.model import build_model
+from signalprop.training.model import parameter_count
 from signalprop.training.settings import Settings
 
 LONGEST_SECONDS = 30 * 86400.0
@@ -24,8 +22,7 @@ def refuse_impossible(settings: Settings, task: Task, steps: int) -> None:
     ValueError
         With the estimate, the bound, and how to lift it.
     """
-    with torch.device("meta"):
-        parameters = sum(weight.numel() for weight in build_model(settings, task).parameters())
+    parameters = parameter_count(settings, task)
     length = task.train.inputs.shape[1]
     token = _TOKEN_SECONDS * settings.depth + _PARAMETER_SECONDS * parameters
     held_out = len(task.validation) if task.validation is not None else 0

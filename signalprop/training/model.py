@@ -61,12 +61,17 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
     )
 
 
-def _refuse_too_large(settings: Settings, task: Task) -> None:
-    """Refuse a model that does not fit into memory; it is measured on a layer without numbers."""
+def parameter_count(settings: Settings, task: Task) -> int:
+    """Number of parameters of the model, but for norms and biases; measured on a layer without numbers."""
     with torch.random.fork_rng(), torch.device("meta"):
         layer = sum(parameter.numel() for parameter in _layer(settings, task).parameters())
     layers = settings.depth * (2 if settings.bidirectional else 1)
-    count = layers * layer + settings.d_model * (task.symbols + task.features + task.classes)
+    return layers * layer + settings.d_model * (task.symbols + task.features + task.classes)
+
+
+def _refuse_too_large(settings: Settings, task: Task) -> None:
+    """Refuse a model that does not fit into memory."""
+    count = parameter_count(settings, task)
     refuse_beyond_bounds(
         f"a model of {number(float(count))} parameters",
         memory=_BYTES * count,
