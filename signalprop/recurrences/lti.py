@@ -281,8 +281,8 @@ class LinearRecurrence:
             return
         if below is None:
             raise ValueError(
-                f"a stationary value needs a spectral radius below 1, and float64 cannot decide whether that of A is: it lies "
-                f"in {radius}; if A is orthogonal or triangular by construction, give it as ScaledUnitary or "
+                f"a stationary value needs a spectral radius below 1, and float64 cannot decide whether that of A is: it is "
+                f"{radius}; if A is orthogonal or triangular by construction, give it as ScaledUnitary or "
                 "Triangular; otherwise scale it, or ask for energy(horizon)."
             )
         raise ValueError(

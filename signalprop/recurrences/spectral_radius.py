@@ -55,7 +55,7 @@ class Radius(NamedTuple):
         """
         if not self.known:
             raise ValueError(
-                f"float64 cannot tell the spectral radius of this matrix to six digits, only that it lies in {self}: its "
+                f"float64 cannot tell the spectral radius of this matrix to six digits, only that it is {self}: its "
                 "powers lose their digits; if A is triangular or orthogonal by construction, say so by Triangular or "
                 "ScaledUnitary."
             )
@@ -63,7 +63,10 @@ class Radius(NamedTuple):
 
     def __str__(self) -> str:
         low, high = f"{math.exp(self.log_low):.12g}", f"{math.exp(self.log_high):.12g}"
-        return low if low == high else f"{low} .. {high}"
+        if low != high:
+            return f"between {low} and {high}"
+        gap = math.expm1(self.log_high - self.log_low)
+        return f"{low} to within {gap:.0e}" if gap > 0.0 else low
 
 
 def exact(log_modulus: float) -> Radius:

@@ -229,7 +229,7 @@ def test_a_defective_matrix_is_enclosed():
     low, high = Dense(T @ jordan @ T.T).radius()
     assert math.exp(low) <= 0.9 <= math.exp(high) < 1.0
     with pytest.raises(
-        ValueError, match=r"cannot tell the spectral radius of this matrix to six digits, only that it lies in 0\.9"
+        ValueError, match=r"cannot tell the spectral radius of this matrix to six digits, only that it is between 0\.9"
     ):
         Dense(T @ jordan @ T.T).spectral_radius()
 
