@@ -210,5 +210,5 @@ def _context(digits: int) -> Any:
 def _to_mpmath(ball: arb, digits: int) -> Any:
     """Midpoint of the ball, rounded to a number that prints and computes with all its digits."""
     mantissa, exponent = ball.mid().man_exp()
-    context = _context(digits)
+    context = _context(whole_number(digits, "digits", 1))
     return context.ldexp(context.mpf(int(mantissa)), int(exponent))

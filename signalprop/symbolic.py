@@ -14,7 +14,8 @@ import sympy
 from sympy import latex
 
 from signalprop import moments
-from signalprop._checks import exact_number, real_number, shown, whole_number
+from signalprop._checks import INT64_LIMIT, exact_number, real_number, shown, whole_number
+from signalprop._cost import refuse_beyond_bounds
 from signalprop.fields import Field, as_field, by_field
 
 __all__ = [
@@ -128,7 +129,13 @@ def lru_energy(n: Any, t: Any, field: str = "real", *, scale: Any = 1, form: str
         raise ValueError(f"form must be 'sum' or 'summed', got {shown(form)}.")
     if form == "sum":
         if time.is_Integer:
-            steps = range(whole_number(int(time), "t", 0) + 1)
+            last = whole_number(int(time), "t", 0, INT64_LIMIT)
+            refuse_beyond_bounds(
+                f"symbolic.lru_energy of time {last}",
+                seconds=1e-5 * float(last) ** 3,
+                instead="exact.lru_energy has it at a given n.",
+            )
+            steps = range(last + 1)
             return sympy.expand(sympy.Add(*(rnn_energy(width, j, kind, scale=scale) for j in steps)))
         _only_complex(kind, time)
         k = _index("k", width, time, _factor(scale))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TypedDict
 
-from signalprop._checks import positive_float
+from signalprop._checks import positive_float, shown
 from signalprop.fields import Field, choices, one_of
 from signalprop.initialization.scale import safe_scale
 
@@ -41,7 +41,7 @@ class EntryScale:
         if (horizon is None) == (scale is None):
             raise ValueError(
                 "give either horizon, the number of steps the signal should survive, or scale, the factor g itself, "
-                f"got horizon={horizon!r} and scale={scale!r}."
+                f"got horizon={shown(horizon)} and scale={shown(scale)}."
             )
         for name in options:
             one_of(name, ScaleOptions.__annotations__, "an option of the scale")

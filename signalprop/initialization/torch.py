@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TypeVar, Unpack
 
+from signalprop._checks import shown
 from signalprop._extras import required
 
 with required("signalprop.initialization.torch", "torch"):
@@ -127,6 +128,8 @@ def init_recurrent_(
     >>> with torch.no_grad():
     ...     _ = lstm.bias_hh_l0[64:128].fill_(math.log(100)), lstm.bias_ih_l0[64:128].zero_()
     """
+    if not isinstance(module, nn.Module):
+        raise ValueError(f"module must be a torch.nn.Module, got {shown(module)}.")
     scales = EntryScale(horizon, scale, options)
     kernels = _recurrent_kernels(module)
     stds = [_std(kernel, scales, generator) for kernel in kernels.values()]
@@ -139,6 +142,8 @@ def _std(tensor: torch.Tensor, scales: EntryScale, generator: torch.Generator | 
     """Standard deviation of the entries; refuses a tensor that cannot be filled."""
     if not isinstance(tensor, torch.Tensor):
         raise ValueError(f"tensor must be a torch.Tensor, got {type(tensor).__name__}.")
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise ValueError(f"generator must be a torch.Generator or None, got {shown(generator)}.")
     if nn.parameter.is_lazy(tensor):
         raise ValueError("the tensor is a lazy parameter without a shape yet; send one batch through its module first.")
     if tensor.layout != torch.strided or tensor.is_nested:

@@ -11,7 +11,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import flag, positive_float, real_number, shown, whole_number
+from signalprop._checks import INT64_LIMIT, flag, positive_float, real_number, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, generator
 from signalprop.fields import Field, as_field, member
@@ -192,7 +192,7 @@ def as_cell(
     """
     kind = as_field(field)
     width = whole_number(n, "n", 1, 10**18, "Use a width up to 1e18.")
-    depth = whole_number(k, "k", 0)
+    depth = whole_number(k, "k", 0, INT64_LIMIT)
     count = whole_number(samples, "samples", 2)
     root = whole_number(seed, "seed", 0)
     how = member(Method, method, "method")

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from signalprop._checks import positive_float, real_number, whole_number
+from signalprop._checks import positive_float, real_number, shown, whole_number
 from signalprop._declared import as_declared, hints, known
 from signalprop._files import parse_toml, read_text
 from signalprop.fields import as_field
@@ -133,6 +133,8 @@ class Plan:
         ValueError
             Text that is not TOML, unknown or missing keys, and all that the plan itself refuses.
         """
+        if not isinstance(text, str):
+            raise ValueError(f"text must be a plan in TOML, got {shown(text)}.")
         content = parse_toml(text, "the plan")
         for name in content:
             known(name, (field.name for field in fields(cls)), "a plan")

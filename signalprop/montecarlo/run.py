@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._blas import one_blas_thread_if
-from signalprop._checks import flag, shown, whole_number
+from signalprop._checks import INT64_LIMIT, flag, shown, whole_number
 from signalprop._terminal import PATIENCE, bar, running_text
 from signalprop._threads import cores
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
@@ -162,7 +162,7 @@ def run(
     flag(resume, "resume")
     if not isinstance(progress, (bool, np.bool_)) and not callable(progress):
         raise ValueError(f"progress must be True, False or a function, got {shown(progress)}.")
-    count = None if workers is None else whole_number(workers, "workers", 1)
+    count = None if workers is None else whole_number(workers, "workers", 1, INT64_LIMIT)
     in_memory = 16 * len(plan.models) if directory is None else 0
     cells = "one cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
     refuse_impossible(f"A plan of {cells}", plan.cells, count or cores(), in_memory, LONGEST)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from signalprop._checks import pair_of, real_number, shown
+from signalprop._checks import INT64_LIMIT, pair_of, real_number, shown, whole_number
 
 MODULI = (0.0, 1.0)  # r_min, r_max of the LRU
 GAMMAS = (0.9, 0.999)  # of RotRNN
@@ -120,24 +120,25 @@ def ring_log_moduli(share: Any, r_min: float, r_max: float, xp: Any) -> Any:
 
 def gamma_rates(gamma_min: float, gamma_max: float) -> tuple[float, float]:
     """Ends of g = log(-log gamma), ascending."""
-    return math.log(-math.log(gamma_max)), math.log(-math.log(gamma_min))
+    low, high = checked_gammas(gamma_min, gamma_max)
+    return math.log(-math.log(high)), math.log(-math.log(low))
 
 
 def lru_input_std(inputs: int) -> float:
     """Standard deviation of each part of an entry of B of an LRU, sqrt(1/(2d))."""
-    return math.sqrt(0.5 / inputs)
+    return math.sqrt(0.5 / whole_number(inputs, "inputs", 1, INT64_LIMIT))
 
 
 def lru_readout_std(units: int) -> float:
     """Standard deviation of each part of an entry of C of an LRU, sqrt(1/N)."""
-    return math.sqrt(1.0 / units)
+    return math.sqrt(1.0 / whole_number(units, "units", 1, INT64_LIMIT))
 
 
 def rotrnn_input_std(inputs: int) -> float:
     """Standard deviation of an entry of B of a RotRNN, sqrt(1/d)."""
-    return math.sqrt(1.0 / inputs)
+    return math.sqrt(1.0 / whole_number(inputs, "inputs", 1, INT64_LIMIT))
 
 
 def rotrnn_readout_std(states: int) -> float:
     """Standard deviation of an entry of C of a RotRNN, sqrt(1/N)."""
-    return math.sqrt(1.0 / states)
+    return math.sqrt(1.0 / whole_number(states, "states", 1, INT64_LIMIT))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop import energy
-from signalprop._checks import positive_float, whole_number
+from signalprop._checks import INT64_LIMIT, positive_float, whole_number
 from signalprop._regime_names import SUBCRITICAL_WITHIN, regime_by_scale
 from signalprop.fields import Field, as_field, by_field
 from signalprop.models import Model, as_model, by_model, energy_of
@@ -44,7 +44,8 @@ class Law:
 
     def holds(self, n: int, k: int) -> bool:
         """Whether (n, k) is in the law's domain."""
-        return k >= self.smallest_k and self.domain.contains(float(n), float(k))
+        width, depth = whole_number(n, "n", 1, INT64_LIMIT), whole_number(k, "k", 0, INT64_LIMIT)
+        return depth >= self.smallest_k and self.domain.contains(float(width), float(depth))
 
 
 _UP_TO_ROOT = Domain("k <= sqrt(n)", lambda n, k: k <= math.sqrt(n))

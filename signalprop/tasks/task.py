@@ -20,6 +20,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._checks import shown
+
 ROWS = 4096  # looked at in one go, so that arrays mapped from a file are not read into memory
 
 
@@ -50,6 +52,17 @@ class Split:
     lengths: NDArray[np.int64]
 
     def __post_init__(self) -> None:
+        for name in ("inputs", "targets", "lengths"):
+            part = getattr(self, name)
+            if (
+                not isinstance(part, np.ndarray)
+                or part.ndim == 0
+                or part.dtype.kind not in "iuf"
+                or np.ma.is_masked(part)
+            ):
+                raise ValueError(f"{name} must be an array of numbers without masked entries, got {shown(part)}.")
+        if self.lengths.ndim != 1 or self.lengths.dtype.kind == "f":
+            raise ValueError(f"lengths must be a row of whole numbers, got {shown(self.lengths)}.")
         if self.inputs.ndim not in (2, 3):
             raise ValueError(
                 f"inputs must be (examples, steps) or (examples, steps, features), got shape {self.inputs.shape}."

@@ -7,6 +7,7 @@ from types import TracebackType
 import torch
 from torch import Tensor, nn
 
+from signalprop._checks import shown, whole_number
 from signalprop.nn import Recurrence
 
 __all__ = ["StateEnergies", "white_energy"]
@@ -96,6 +97,9 @@ def white_energy(layer: Recurrence, steps: int) -> Tensor:
     >>> white_energy(RotRNN(8, 16, heads=2, first_step_rule=True), 5)
     tensor([2.0000, 2.0000, 2.0000, 2.0000, 2.0000], dtype=torch.float64)
     """
+    if not isinstance(layer, Recurrence):
+        raise ValueError(f"layer must be a signalprop.nn.Recurrence, got {shown(layer)}.")
+    steps = whole_number(steps, "steps", 1, 10**6)
     first, later = torch.zeros(2, steps, dtype=torch.float64)
     axes = torch.eye(layer.d_model, device=layer.B.device, dtype=layer.B.dtype)
     for start in range(0, layer.d_model, IMPULSES):

@@ -1,0 +1,188 @@
+"""One argument at a time is replaced by odd values; what is neither right nor a sentence is a fault."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from signalprop import allow
+from tests.surface import judge, values
+from tests.surface.calls import UNSWEPT_PARAMETERS, Entry, fresh
+from tests.surface.judge import Outcome, canonical, outcome
+
+COMPLEX_ALLOWED = {
+    "A", "B", "C", "matrix", "unitary", "values", "covariance", "source", "readout", "first", "inputs", "weights",
+    "coefficients",
+    "initial", "tensor", "lengths", "model", "state",
+}  # fmt: skip
+# Infinities that the documentation names.
+INFINITE: dict[str, str] = {}
+# Answers whose documentation says where NaN and infinities stand in them.
+DOCUMENTED = {
+    "Estimate": "NaN for a quantile beyond the draws, infinite ends of intervals", "DataFrame": "the same",
+    "Sample": "-inf for a rectified state that died",
+}  # fmt: skip
+MASKED = {
+    "montecarlo.estimate.Estimate.from_logs.logs": "masked draws are left out",
+    "montecarlo.estimate.Estimate.from_repetitions.logs": "the same",
+}
+
+
+SECONDS, GIGABYTES = 1.0, 1.0
+
+
+# Where a message has another word for an argument, and what is said of an answer or a cost rather than of an argument.
+ALIASES = {
+    "citations.canonical.name": "topic", "montecarlo.estimate.Estimate.from_logs.logs": "log-energies|an estimate",
+    "montecarlo.estimate.Estimate.from_repetitions.logs": "log-energies|an estimate",
+    "initialization.propagation.propagate.weights": "matrix",
+    "recurrences.dense_operators.Dense.matrix": "A", "recurrences.dense_operators.Triangular.matrix": "A",
+    "recurrences.operators.Diagonal.from_values.values": "A|log_modulus",
+    "recurrences.dense_operators.ScaledUnitary.unitary": "A",
+    "nn.dense.DenseLinearRNN.scale_options": "option of the scale",
+    "recurrences.averages.state_space_average.state_size": "n",
+    "nn.scan.rotation_scan.decay": "coefficients", "nn.scan.rotation_scan.angle": "coefficients",
+}  # fmt: skip
+OF_THE_ANSWER = ("outside the range of float64", "would take about")
+
+
+# Not read where the answer does not depend on them.
+UNREAD = ("ResidualBlock.forward.lengths", "radius.only_side_of_one")
+
+
+TENSORS_KEPT = ("nn.parameter_groups.parameter_groups",)  # a learning rate may be a tensor and stays one
+
+
+class Counter:
+    """How much was tried."""
+
+    calls = 0
+    refused = 0
+
+
+def parameters(entry: Entry) -> list[str]:
+    """The arguments of an entry that are swept."""
+    return [name for name in entry.good if set(UNSWEPT_PARAMETERS).isdisjoint({name, f"{entry.name}.{name}"})]
+
+
+def faults(entry: Entry, parameter: str, odd: Iterable[tuple[str, Any]] | None = None) -> Iterator[str]:
+    """What is wrong with an entry when one of its arguments is odd, a line for each."""
+    good = fresh(entry.good[parameter])
+    plain: Outcome | None = None
+    for value, must in values.equal(good):
+        plain = plain or outcome(entry.call)
+        found = tried(entry, parameter, value)
+        label = f"{entry.name}({parameter}={shown(value)})"
+        if plain.error is not None:
+            yield f"{entry.name}() has no good call: {plain.error!r}"
+            return
+        if found.error is not None:
+            why = judge.not_a_sentence(found.error, names(entry, parameter))
+            if why:
+                yield f"{label} {why}"
+            elif must:
+                yield f"{label} is refused, though it is {good!r}: {found.error}"
+        elif isinstance(value, torch.Tensor) and entry.name in TENSORS_KEPT:
+            continue
+        elif imaginary_type(value) and parameter in COMPLEX_ALLOWED:
+            continue  # the same numbers, of complex type
+        elif canonical(found.answer) != canonical(plain.answer):
+            yield f"{label} differs from {good!r}"
+    for value in values.wrong(good):
+        if not beyond_callers(entry, value):
+            yield from fault(entry, parameter, good, value)
+
+
+def fault(entry: Entry, parameter: str, good: Any, value: Any) -> Iterator[str]:
+    """What is wrong with one odd value."""
+    found = tried(entry, parameter, value)
+    label = f"{entry.name}({parameter}={shown(value)})"
+    if found.error is not None:
+        why = judge.not_a_sentence(found.error, names(entry, parameter))
+        if why:
+            yield f"{label} {why}"
+        return
+    key = f"{entry.name}.{parameter}"
+    if masked(value) and key not in MASKED and not any(key.endswith(end) for end in UNREAD):
+        yield f"{label} loses the mask"
+    numeric = any(
+        word in entry.annotations.get(parameter, "") for word in ("int", "float", "ArrayLike", "Floats", "NDArray")
+    )
+    if numeric and imaginary(value) and parameter not in COMPLEX_ALLOWED:
+        yield f"{label} loses the imaginary part"
+    if numeric and "bool" not in entry.annotations[parameter] and not isinstance(good, bool) and truth(value):
+        yield f"{label} takes a truth value for a number"
+    documented = type(found.answer).__name__ in DOCUMENTED
+    if judge.nan_in(found.answer) and not documented and not entry.name.startswith("nn.scan."):  # which hands NaN on
+        yield f"{label} gives NaN"
+    if judge.infinite(found.answer) and not documented and entry.name not in INFINITE:
+        yield f"{label} gives an infinity"
+    if isinstance(value, np.generic) and value.dtype.kind in "iuf" and not isinstance(value, np.longdouble):
+        twin = tried(entry, parameter, value.item())
+        if twin.error is not None or canonical(twin.answer) != canonical(found.answer):
+            yield f"{label} differs from {value.item()!r}"
+
+
+def tried(entry: Entry, parameter: str, value: Any) -> Outcome:
+    Counter.calls += 1
+    with allow(hours=SECONDS / 3600.0, gigabytes=GIGABYTES):  # what costs more is refused, in a sentence
+        found = outcome(lambda: entry.call(**{parameter: value}))
+    Counter.refused += found.error is not None
+    return found
+
+
+def names(entry: Entry, parameter: str) -> list[str]:
+    """The words by which a message may call an argument."""
+    return [
+        *ALIASES.get(f"{entry.name}.{parameter}", parameter).split("|"),
+        parameter,
+        parameter.removesuffix("s"),
+        *OF_THE_ANSWER,
+        *entry.good,
+    ]
+
+
+def shown(value: Any) -> str:
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:
+        text = "a huge integer"
+    return text if len(text) < 70 else f"{text[:67]}..."
+
+
+def beyond_callers(entry: Entry, value: Any) -> bool:
+    """Whether a number is too large for a sampler of one chunk or an enumeration, whose callers decide what is affordable."""
+    inner = entry.name.startswith(("ginibre.", "wick.reference.")) and not entry.name.endswith(
+        ("log_paths", "estimate")
+    )
+    try:
+        return inner and not isinstance(value, (str, bytes)) and not abs(float(value)) <= 300.0
+    except OverflowError:
+        return inner
+    except Exception:
+        return False
+
+
+def masked(value: Any) -> bool:
+    return value is np.ma.masked or (isinstance(value, np.ma.MaskedArray) and bool(np.ma.getmaskarray(value).any()))
+
+
+def imaginary_type(value: Any) -> bool:
+    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
+def imaginary(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.is_complex() and bool((value.imag != 0).any())
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError):
+        return False
+    return array.dtype.kind == "c" and bool((array.imag != 0).any())
+
+
+def truth(value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)):
+        return True
+    return isinstance(value, (np.ndarray, torch.Tensor)) and str(value.dtype) in ("bool", "torch.bool")
