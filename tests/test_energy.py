@@ -283,8 +283,8 @@ def test_public_names_are_those_of_energy():
         (lambda f: f(np.array([3.0, np.nan]), 1), "n must be a whole number, got nan in the array"),
         (lambda f: f(3, np.array([1.0, 2.5])), r"(k|t) must be a whole number, got 2\.5 in the array"),
         (lambda f: f(3, np.array([1, -7])), "(k|t) must be at least 0, got -7 in the array"),
-        (lambda f: f(3, [True, False]), "(k|t) must hold whole numbers, got values of type bool"),
-        (lambda f: f(True, 1), "n must hold whole numbers, got values of type bool"),
+        (lambda f: f(3, [True, False]), r"(k|t) must hold whole numbers, got \[True, False\], of type bool"),
+        (lambda f: f(True, 1), "n must hold whole numbers, got True, of type bool"),
         (lambda f: f("10", 1), "n must hold whole numbers"),
         (
             lambda f: f(2 * 10**18, 1),

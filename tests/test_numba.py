@@ -157,7 +157,7 @@ def run_read_only(directory, *command):
 def test_read_only_installation_without_a_home(tmp_path):
     code = (
         "import numpy as np, signalprop; from signalprop.montecarlo.one_draw import largest_log_scales;"
-        "print(signalprop.__file__); print(largest_log_scales(np.zeros((1, 3)), [1, 2], 0.0, 'lru').shape)"
+        "print(signalprop.__file__); print(largest_log_scales(np.zeros((1, 3)), [1, 2], 1.0, 'driven').shape)"
     )
     done = run_read_only(tmp_path, "-c", code)
     assert done.returncode == 0, done.stderr

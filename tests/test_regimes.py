@@ -278,9 +278,9 @@ def test_classify_for_the_driven_recurrence_and_without_a_good_law():
         (lambda: regimes.two_term_rnn(10, 2.5), "k must be a whole number"),
         (lambda: regimes.two_term_lru(10, 10**8), "t must be at most 10000000"),
         (lambda: regimes.second_threshold(0), "n must be at least 1"),
-        (lambda: regimes.critical_rnn("abc", "complex"), "c = k/sqrt\\(n\\) must be a real number"),
-        (lambda: regimes.critical_rnn(1j, "complex"), "c = k/sqrt\\(n\\) must be a real number"),
-        (lambda: regimes.critical_rnn(None, "complex"), "c = k/sqrt\\(n\\) must be a real number"),
+        (lambda: regimes.critical_rnn("abc", "complex"), "c must hold numbers, got 'abc'"),
+        (lambda: regimes.critical_rnn(1j, "complex"), "c must be real, got complex numbers"),
+        (lambda: regimes.critical_rnn(None, "complex"), "c must be a real number, got None"),
         (lambda: regimes.critical_rnn(1e200, "complex"), "must be finite"),
     ],
 )

@@ -38,7 +38,7 @@ def test_what_was_drawn_is_summed_up():
     "arguments",
     [
         "-n 4000 -k 20000 --samples 100 --method dense",
-        "-n 1000000 -k 3000 --samples 4 --field quaternion",
+        "-n 1000000 -k 8000 --samples 4 --field quaternion",
         "-n 3000 -k 500 --samples 4000 --method tempered",
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from signalprop._checks import whole_number
+from signalprop._checks import positive_float, whole_number
 from signalprop._regime_names import SUBCRITICAL_WITHIN, regime_by_scale
 from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import Field, as_field, by_field
@@ -85,7 +85,7 @@ class Advice:
 
     def log_median(self, scale: float) -> float:
         """Natural log of the energy that the median draw has left at the horizon, for weights scaled by `scale`."""
-        return self.log_energy[0.5] + 2.0 * self.horizon * math.log(scale)
+        return self.log_energy[0.5] + 2.0 * self.horizon * math.log(positive_float(scale, "scale"))
 
     def plot(self) -> Figure:
         """Energy against step: band of draws, median and mean, with Glorot and, if that is not fine, with the quantile scale."""

@@ -125,7 +125,7 @@ def test_a_run_that_fails_goes_on_where_it_was(tmp_path):
         run(PLAN, tmp_path, progress=stop)
     seen = []
     frame = run(PLAN, tmp_path, progress=lambda state: seen.append(state.done))
-    assert seen[0] == 6
+    assert seen[0] >= 6  # one more block may have been ready when it stopped
     assert numbers(frame) == numbers(quiet(PLAN))
 
 
@@ -196,7 +196,9 @@ def test_unknown_executors(executor, message):
 
 
 def test_not_a_plan():
-    with pytest.raises(ValueError, match=r"run needs a signalprop\.montecarlo\.Plan, got 'plan\.toml'"):
+    with pytest.raises(
+        ValueError, match=r"plan must be a signalprop\.montecarlo\.Plan, as run needs one, got 'plan\.toml'"
+    ):
         run("plan.toml")
     with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
         run(PLAN, workers=0)

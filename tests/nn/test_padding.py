@@ -164,7 +164,7 @@ def test_bad_lengths(lengths, message, model):
     calls = {
         "energy": lambda: make("lru").state_energy(inputs, lengths),
         "both ways": lambda: Bidirectional(make("lru"), make("lru"))(inputs, lengths),
-        "classifier": lambda: SequenceClassifier(lambda: make("lru"), 3, 2, features=3)(inputs, lengths),
+        "classifier": lambda: SequenceClassifier(lambda: make("lru"), 3, 2, features=3)(inputs.float(), lengths),
         "energies": lambda: state_energies(make("lru"), inputs, lengths=lengths),
     }
     with pytest.raises(ValueError, match=message):

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="package")
 def one_thread():
     """The models are tiny: a second thread only waits for the first."""
     threads = torch.get_num_threads()
