@@ -6,12 +6,6 @@ from typing import assert_never
 
 from signalprop.fields import Field
 
-MEANINGS = {
-    "P": "proved",
-    "V": "verified by exact computation in a stated range, not proved",
-    "H": "heuristic: an argument or an observation, checked numerically",
-}
-
 
 def mean_status(field: Field) -> str:
     """Status of the exact mean energies of a number system, in a few words."""

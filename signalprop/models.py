@@ -86,6 +86,11 @@ def by_model(model: Model, *, rnn: T, driven: T) -> T:
 def energy_of(model: str) -> Callable[..., Any]:
     """The exact mean energy of `model` in double precision: `signalprop.rnn_energy` or `signalprop.lru_energy`.
 
+    Raises
+    ------
+    ValueError
+        A model that is not known.
+
     Examples
     --------
     >>> energy_of("driven")(100, 2, "real").round(4)

@@ -5,6 +5,8 @@ import pytest
 from scipy import integrate
 
 from signalprop import energy, regimes
+from signalprop.fields import Field
+from signalprop.models import Model
 
 
 @pytest.mark.parametrize("field", ["complex", "real", "quaternion"])
@@ -260,6 +262,35 @@ def test_classify_for_the_driven_recurrence_and_without_a_good_law():
     assert not regimes.classify(10**4, 100, "real").past_second_threshold
     assert regimes.classify(10**4, 100, "complex").past_second_threshold is None
     assert regimes.classify(5, 0, "complex", quantity="lru").regime == "subcritical"
+
+
+@pytest.mark.parametrize("model", Model)
+@pytest.mark.parametrize("field", Field)
+def test_classify_takes_a_law_inside_its_own_domain(field, model):
+    laws = {law.name: law for law in regimes.LAWS[field, model]}
+    longest = {Field.COMPLEX: 10**7}.get(field, 300)
+    for n in (1, 2, 3, 7, 30, 64, 1000, 10**6, 10**12):
+        scales = {round(c * n**power) for c in (0.5, 1, 2, 3.1, 5, 9) for power in (0.5, 0.75, 1)}
+        for k in sorted(k for k in scales | {0, 1, 2, 17} if k <= longest):
+            found = regimes.classify(n, k, field, quantity=model)
+            assert laws[found.law].holds(n, k), (n, k, found.law, laws[found.law].domain.words)
+
+
+# What the domains say in words, read once more: (n, k) at the edge is in, and k + step is out (0: nothing is).
+EDGES = {
+    "k <= sqrt(n)": (100, 10, 1), "k = c sqrt(n), c <= 5": (100, 50, 1), "k <= sqrt(n log n)": (100, 21, 1),
+    "k >= sqrt(n log n)": (100, 22, -1), "k >= sqrt(n)/2": (100, 5, -1), "t >= 2 sqrt(n)": (100, 20, -1),
+    "k <= n^(3/4)": (10**4, 1000, 1), "k >= sqrt(n)": (100, 10, -1), "k + 1 >= n": (100, 99, -1),
+    "sqrt(n) <= t <= n^(2/3)": (10**6, 10**4, 1), "every k": (5, 10**6, 0),
+}  # fmt: skip
+
+
+def test_domains_mean_what_they_say():
+    domains = {law.domain.words: law.domain for laws in regimes.LAWS.values() for law in laws}
+    assert sorted(domains) == sorted(EDGES)
+    for words, (n, k, step) in EDGES.items():
+        assert domains[words].contains(n, k), words
+        assert domains[words].contains(n, k + step) == (step == 0), words
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,11 @@ def classify(n: int, k: int, field: str = "real", *, quantity: str = "rnn", tole
     tolerance
         Relative error that is good enough.
 
+    Raises
+    ------
+    ValueError
+        Numbers out of range, a tolerance that is not positive, an unknown field or quantity.
+
     Examples
     --------
     >>> found = classify(10**6, 3000, "complex")
