@@ -148,7 +148,7 @@ def energy_variance(n: int, k: int, field: str = "real") -> Fraction:
 
 
 def _partition_fourth(n: int, k: int) -> Fraction:
-    from signalprop._fourth_moment import fourth_moment
+    from signalprop.energy._fourth_moment import fourth_moment
 
     if k == 0:
         return Fraction(1)

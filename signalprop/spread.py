@@ -101,7 +101,7 @@ def _log_complex(n: int, k: int) -> float:
         return math.log(sum(term / float(n) ** power for power, term in enumerate(terms, 1)))
     if k > MAX_SUM_K:
         return _log_critical_variance(k / math.sqrt(n)) - 0.5 * math.log(n)
-    from signalprop._fourth_moment import log_fourth_moment_kernel
+    from signalprop.energy._fourth_moment import log_fourth_moment_kernel
 
     log_square = 2.0 * float(energy.rnn_energy(n, k, Field.COMPLEX, log=True))
     log_ratio = float(log_fourth_moment_kernel(float(n), k)) - log_square

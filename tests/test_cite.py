@@ -138,9 +138,9 @@ def test_every_command_is_a_topic():
 
 
 def test_every_choice_of_the_commands_is_a_choice_here():
-    from signalprop._recurrence_command import Kind
-    from signalprop._sample_command import ActivationName, MethodName
-    from signalprop._train_command import LayerName, TaskName
+    from signalprop.cli.recurrence import Kind
+    from signalprop.cli.sample import ActivationName, MethodName
+    from signalprop.cli.train import LayerName, TaskName
     from signalprop.criteria import Criterion
     from signalprop.fields import Field
 

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 import signalprop
 from signalprop import advise, safe_scale, sample
-from signalprop._completion import check_names
-from signalprop._spoken import options, spoken
-from signalprop._terminal import show
+from signalprop._numbers import show
 from signalprop.cli import app
+from signalprop.cli._completion import check_names
+from signalprop.cli._spoken import options, spoken
 from signalprop.initialization.advice_text import page
 from signalprop.regimes import classify
 from signalprop.verify import all_checks
@@ -298,20 +298,22 @@ def test_a_closed_pipe_is_not_a_traceback():
 def test_running_estimate_stays_beside_the_bar(monkeypatch):
     from types import SimpleNamespace
 
-    from signalprop import _sample_command
+    from signalprop import _progress
+    from signalprop.cli import sample as _sample_command
     from signalprop.models import Model
 
     said = []
-    monkeypatch.setattr(_sample_command.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(_sample_command, "time", SimpleNamespace(monotonic=lambda: 100.0))  # no time passes
     running = _sample_command._Running(lambda *shown: said.append(shown), Model.RNN, _sample_command.MethodName.KRYLOV)
-    whole = sample(9, 4, "complex", samples=1200, seed=1, workers=1, progress=running.progress, watch=running.watch)
+    with _progress.using(_progress.text_meter):
+        whole = sample(9, 4, "complex", samples=1200, seed=1, workers=1, progress=running.progress, watch=running.watch)
     assert said[0][0] == 512 / 1200
     assert "(512 draws)" in said[0][1]
     assert [shares for shares, _ in said] == [512 / 1200, 1024 / 1200, 1.0]
     assert {text for _, text in said} == {said[0][1]}
     monkeypatch.setattr(_sample_command, "PATIENCE", 0.0)
-    running.watch(whole.log_norms[:3], None)
+    with _progress.using(_progress.text_meter):
+        running.watch(whole.log_norms[:3], None)
     assert "(1203 draws)" in said[-1][1]
 
 
@@ -600,7 +602,7 @@ def test_a_picture_is_written_under_any_backend(backend, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("module", ["typer", "signalprop._options", "signalprop.citations"])
+@pytest.mark.parametrize("module", ["typer", "signalprop.cli._options", "signalprop.citations"])
 def test_cite_interrupted_while_it_loads_is_no_traceback(module):
     code = (
         "import signal, os, sys, importlib.abc, runpy\n"

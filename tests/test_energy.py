@@ -7,8 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import signalprop
-from signalprop import _compiled, _plain, energy, exact
-from signalprop._complex_energy import block_rules
+from signalprop import energy, exact
+from signalprop.energy import _compiled, _plain
+from signalprop.energy._complex import block_rules
 from tests.balls import complex_log_energy, relative_error, zonal_log_energy
 
 FIELDS = ["complex", "real", "quaternion"]
@@ -176,7 +177,7 @@ def test_sums_by_blocks_where_the_summand_bends_inside_its_blocks():
 @pytest.mark.parametrize("scale", [0.5, 0.99, 1.0, 1.2])
 def test_sums_by_blocks_do_not_slow_down_with_time(scale, monkeypatch):
     # The largest term can sit at either end; whichever it is, only blocks near it are opened.
-    from signalprop import _complex_energy
+    from signalprop.energy import _complex as _complex_energy
 
     calls = [0]
     right = _complex_energy.log_q_kernel

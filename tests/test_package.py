@@ -33,7 +33,7 @@ def test_unknown_name():
 def test_package_is_typed_and_carries_its_style():
     files = resources.files("signalprop")
     assert (files / "py.typed").is_file()
-    assert (files / "figures" / "style.mplstyle").is_file()
+    assert (files / "style.mplstyle").is_file()
 
 
 def test_pictures_of_the_readme_are_there():

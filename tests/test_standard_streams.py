@@ -9,7 +9,7 @@ import sys
 import pytest
 import typer
 
-from signalprop._terminal import sentences
+from signalprop.cli._terminal import sentences
 
 FULL = "signalprop: the output could not be written: No space left on device.\n"
 
@@ -56,7 +56,7 @@ def test_an_output_that_fails_inside_a_command_is_no_refusal(number):
 def test_a_file_that_is_opened_does_not_take_the_place_of_a_closed_stream(tmp_path):
     """With standard error closed, the next file would become descriptor 2 and get every warning that is printed."""
     code = (
-        "from signalprop._standard_streams import open_closed; open_closed(); import os, sys\n"
+        "from signalprop.cli._standard_streams import open_closed; open_closed(); import os, sys\n"
         f"file = open({str(tmp_path / 'log')!r}, 'w'); assert file.fileno() > 2\n"
         "os.write(2, b'a warning'); print('said', file=sys.stderr, flush=True)"
     )

@@ -62,7 +62,7 @@ def invoke():
 def test_what_a_stream_has_no_code_for_is_escaped(settings, shown):
     """A path as it may stand in a plan or on the command line, printed to either stream."""
     code = (
-        "import sys; from signalprop._standard_streams import escape_what_cannot_be_encoded as escape; escape();"
+        "import sys; from signalprop.cli._standard_streams import escape_what_cannot_be_encoded as escape; escape();"
         "print('\\u00e9 \\u6f22', '\\udcff'); print('\\u00e9 \\u6f22', '\\udcff', file=sys.stderr)"
     )
     done = python("-c", code, **settings)
@@ -302,7 +302,7 @@ def test_every_figure_is_drawn_in_the_house_style():
         for path in PACKAGE.rglob("*.py")
         if "style.context" in path.read_text(encoding="utf-8") or "style.use" in path.read_text(encoding="utf-8")
     ]
-    assert found == ["figures/house_style.py"]
+    assert found == ["_house_style.py"]
 
 
 # ---- forks, threads, first starts ----

@@ -11,8 +11,9 @@ import pytest
 from flint import arb
 from typer.testing import CliRunner
 
-from signalprop import _fourth_moment, _plain, energy, exact, moments, precise, regimes, symbolic, verify, wick
+from signalprop import energy, exact, moments, precise, regimes, symbolic, verify, wick
 from signalprop.cli import app
+from signalprop.energy import _fourth_moment, _plain
 from signalprop.ginibre import dense, krylov
 from signalprop.initialization import mean_path, one_draw_table
 from signalprop.wick import matchings, permutations, reference, words

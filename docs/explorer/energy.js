@@ -1,7 +1,7 @@
 "use strict";
 
-/* The mean energy E||W^k x||^2/||x||^2 over draws of W, as its natural log: signalprop/_complex_energy.py,
-   signalprop/_zonal_energy.py and signalprop/regimes/real.py in JavaScript. Their docstrings derive the formulas. */
+/* The mean energy E||W^k x||^2/||x||^2 over draws of W, as its natural log: signalprop/energy/_complex.py,
+   signalprop/energy/_zonal.py and signalprop/regimes/real.py in JavaScript. Their docstrings derive the formulas. */
 
 const Energy = (() => {
   const LONGEST = 20000; // of the exact sums for real and quaternion weights, in the package as here

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from signalprop.figures.house_style import house_style
+from signalprop._house_style import house_style
 
 if TYPE_CHECKING:
-    from signalprop._recurrence_command import Report
+    from signalprop.cli.recurrence import Report
 
 EXACT, FIRST, AVERAGE = "#0072B2", "#009E73", "#D55E00"
 

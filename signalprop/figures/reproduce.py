@@ -11,11 +11,11 @@ from typing import Any
 
 import matplotlib
 
+from signalprop._house_style import house_style
 from signalprop._provenance import provenance
 from signalprop.fields import one_of
 from signalprop.figures.drawn import Drawn, write
 from signalprop.figures.gallery import index
-from signalprop.figures.house_style import house_style
 from signalprop.figures.names import FIGURES, FULL_FIGURES, QUALITIES
 
 

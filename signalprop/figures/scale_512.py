@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from signalprop.fields import Field
-from signalprop.figures import scale
-from signalprop.initialization import safe_scale
+from signalprop.initialization import safe_scale, scale_picture
 from signalprop.montecarlo.sampling import sample
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -23,18 +22,21 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 N, HORIZON = 512, 200
 SAMPLED = {"sampled_q05": ("log_q05", 0.05), "sampled_median": ("log_median", 0.5), "sampled_q95": ("log_q95", 0.95)}
-COLUMNS = {**scale.COLUMNS, **{name: f"the same as {of}, from fresh draws" for name, (of, _) in SAMPLED.items()}}
+COLUMNS = {
+    **scale_picture.COLUMNS,
+    **{name: f"the same as {of}, from fresh draws" for name, (of, _) in SAMPLED.items()},
+}
 _MARKERS_AT = range(20, HORIZON + 1, 20)
 
 
 def data(*, samples: int, seed: int = 0, progress: Callable[[float], None] | None = None) -> pd.DataFrame:
-    """Rows as `scale.data`, with quantiles of `samples` fresh draws beside the tabulated ones."""
+    """Rows as `scale_picture.data`, with quantiles of `samples` fresh draws beside the tabulated ones."""
 
     def report(done: int, total: int) -> None:
         if progress is not None:
             progress(done / total)
 
-    frame = scale.data(N, HORIZON, Field.REAL, (1.0, safe_scale(N, HORIZON).scale))
+    frame = scale_picture.data(N, HORIZON, Field.REAL, (1.0, safe_scale(N, HORIZON).scale))
     paths = 2.0 * sample(N, HORIZON, Field.REAL, samples=samples, seed=seed, progress=report).log_norms
     shift = 2.0 * frame["step"] * np.log(frame["scale"])
     for name, (_, level) in SAMPLED.items():
@@ -43,8 +45,10 @@ def data(*, samples: int, seed: int = 0, progress: Callable[[float], None] | Non
 
 
 def draw(frame: pd.DataFrame) -> Figure:
-    """The figure of `scale.draw`, with the fresh quantiles as points."""
-    figure = scale.draw(frame, N, Field.REAL, extra=[Line2D([], [], label="5, 50, 95 % of fresh draws", **_POINTS)])
+    """The figure of `scale_picture.draw`, with the fresh quantiles as points."""
+    figure = scale_picture.draw(
+        frame, N, Field.REAL, extra=[Line2D([], [], label="5, 50, 95 % of fresh draws", **_POINTS)]
+    )
     for axes, (_, one) in zip(figure.axes, sorted(frame.groupby("scale"), reverse=True), strict=True):
         picked = one.iloc[[int((one["step"] - step).abs().argmin()) for step in _MARKERS_AT]]
         for name in SAMPLED:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from signalprop._checks import positive_float, whole_number
-from signalprop._regime_names import SUBCRITICAL_WITHIN, regime_by_scale
 from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.budget import depth_budget, width_needed
 from signalprop.initialization.scale import MAX_HORIZON, MAX_WIDTH, WITHIN, SafeScale, safe_scale
+from signalprop.regimes.names import SUBCRITICAL_WITHIN, regime_by_scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from signalprop._numbers import counted, number, power, rounded
 from signalprop._status import mean_status
-from signalprop._text import columns, counted, lines_of, number, power, rounded
+from signalprop._text import columns, lines_of
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.advice_words import GUARANTEES, code, sentence

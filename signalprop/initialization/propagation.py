@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._checks import whole_number
+from signalprop._numbers import show
 from signalprop._streams import stream
-from signalprop._terminal import show
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.scale import MAX_HORIZON
@@ -74,7 +74,7 @@ class Propagation:
 
     def plot(self) -> Figure:
         """Signal and gradient energy against step, over the band of draws and the exact mean for this width and scale."""
-        from signalprop.figures.propagation import propagation_figure
+        from signalprop.initialization.propagation_picture import propagation_figure
 
         return propagation_figure(self)
 

@@ -150,7 +150,7 @@ class SafeScale:
 
     def plot(self) -> Figure:
         """Energy against step before and after scaling: band of draws, median, mean, horizon."""
-        from signalprop.figures.scale import scale_figure
+        from signalprop.initialization.scale_picture import scale_figure
 
         return scale_figure(self)
 

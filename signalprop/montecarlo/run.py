@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop import _progress
 from signalprop._blas import one_blas_thread_if
 from signalprop._checks import INT64_LIMIT, flag, shown, whole_number
-from signalprop._terminal import PATIENCE, bar, running_text
+from signalprop._progress import PATIENCE, bar
 from signalprop._threads import cores
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
 from signalprop.montecarlo.cell import Method
@@ -23,6 +23,7 @@ from signalprop.montecarlo.cost import DAY, refuse_impossible
 from signalprop.montecarlo.executors import pool
 from signalprop.montecarlo.plan import Plan
 from signalprop.montecarlo.store import Memory, RunDirectory
+from signalprop.montecarlo.words import running_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -266,7 +267,7 @@ def _reported(progress: bool | Callable[[Progress], None], state: Progress) -> I
 
         def on_bar(state: Progress) -> None:
             nonlocal spoken, text
-            if sys.stderr.isatty() and time.monotonic() - spoken > PATIENCE:
+            if _progress.shown() and time.monotonic() - spoken > PATIENCE:
                 spoken, text = time.monotonic(), state.text()
             report(state.share, text)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from signalprop._checks import whole_numbers
 
@@ -29,6 +28,8 @@ def phi(c: Floats) -> Floats:
 
 def log_rising(z: Floats, m: Floats) -> Floats:
     """Log of z(z+1)..(z+m-1)/z^m = log Gamma(z+m) - log Gamma(z) - m log z, to about 1e-12 relative for z >= 1/2."""
+    from scipy import special  # the names of the regimes are wanted without it
+
     large = np.maximum(z, 20.0)
 
     def tail(w: Floats) -> Floats:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from signalprop import energy
 from signalprop._checks import INT64_LIMIT, positive_float, whole_number
-from signalprop._regime_names import SUBCRITICAL_WITHIN, regime_by_scale
 from signalprop.fields import Field, as_field, by_field
 from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.regimes import critical, exponential, polynomial, real
+from signalprop.regimes.names import SUBCRITICAL_WITHIN, regime_by_scale
 
 Floats = NDArray[np.float64]
 _ROUNDING = 3e-13

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from signalprop._checks import real_array
 from signalprop._logs import from_logs
@@ -88,6 +87,8 @@ def critical_lru(c: ArrayLike, field: str = "real", *, log: bool = False) -> Any
     >>> float(critical_lru(2.0)).__round__(4)
     2.2983
     """
+    from scipy import special
+
     stretch = math.sqrt(by_field(as_field(field), real=1.0, complex=1.0, quaternion=2.0))
     x = ratios(c) / stretch
     safe = np.where(x < 0.05, 1.0, x)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from signalprop._checks import whole_number
 from signalprop._files import require_regular
-from signalprop._text import counted
+from signalprop._numbers import counted
 from signalprop.tasks.task import ROWS, Kind, Split, Task, guess
 
 PARTS = ("train", "validation", "test")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from signalprop._catalogue import LAYERS, load
 from signalprop._cost import refuse_beyond_bounds
-from signalprop._text import number
+from signalprop._numbers import number
 from signalprop.nn import Recurrence, SequenceClassifier
 from signalprop.tasks import Kind, Task
 from signalprop.training.settings import Settings

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from signalprop import lru_energy, recurrences
-from signalprop._recurrence_kinds import Kind, entry, kinds_in_words, owners
 from signalprop.cli import app
+from signalprop.recurrences.catalogue import Kind, entry, kinds_in_words, owners
 from tests.gaussian import z_bound
 
 runner = CliRunner()

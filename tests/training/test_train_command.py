@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from signalprop._catalogue import TASKS
 from signalprop._declared import hints, required
-from signalprop._terminal import show
+from signalprop._numbers import show
 from signalprop.cli import app
 from signalprop.tasks import MAKERS, load_arrays, make
 from signalprop.training import Settings

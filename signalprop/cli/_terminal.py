@@ -1,59 +1,20 @@
-"""What the commands share: numbers of any size as text, JSON, a progress bar."""
+"""What the commands print with: paragraphs, rows and JSON, and refusals in the words of the command line."""
 
 from __future__ import annotations
 
 import errno
 import json
-import math
 import os
-import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from signalprop._standard_streams import CTRL_C, is_of_output
-from signalprop._text import NARROWEST, columns, lines_of, percent
+from signalprop._text import NARROWEST, columns, lines_of
+from signalprop.cli._standard_streams import CTRL_C, is_of_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from signalprop.montecarlo.estimate import Estimate
-
-PATIENCE = 0.5  # seconds between two running estimates on a terminal
-
-
-def plain(log_value: float) -> float | None:
-    """The number itself where it is a float64, else None (the log is printed beside it)."""
-    return math.exp(log_value) if abs(log_value) < 708.0 else None
-
-
-def finite(value: Any) -> Any:
-    """The value, or None where it is a number that JSON does not have."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def show(log_value: float) -> str:
-    """A number given by its natural log, readable at any size."""
-    if math.isnan(log_value):
-        return "not a number"
-    if math.isinf(log_value):
-        return "0" if log_value < 0.0 else "inf"
-    if math.log(1e-3) <= log_value < math.log(999_999.5):
-        return f"{math.exp(log_value):.6g}"
-    decimal = log_value / math.log(10.0)
-    if abs(log_value) > 1e9:  # the digits of the mantissa are gone
-        return f"10^({decimal:.6g})"
-    exponent = math.floor(decimal)
-    mantissa = round(10 ** (decimal - exponent), 4)
-    if mantissa >= 10.0:
-        mantissa, exponent = mantissa / 10.0, exponent + 1
-    return f"{mantissa:.4f}e{exponent}"
-
-
-def show_value(value: float) -> str:
-    """A number that is not negative, or NaN, readable at any size."""
-    return show(-math.inf if value == 0.0 else math.log(value))
 
 
 def print_text(text: str, indent: str = "") -> None:
@@ -79,42 +40,9 @@ def print_noted(cells: str, note: str) -> None:
         print(textwrap.indent(wrapped(note, width=width - 4), "    "))
 
 
-def running_text(estimate: Estimate) -> str:
-    """An estimate in a few words, beside a bar."""
-    mean = "mean not to be trusted"
-    if estimate.trusted:
-        mean = f"mean {show(estimate.log_mean)} +- {percent(estimate.relative_error)}"
-    if estimate.repeated:
-        return f"{mean} ({estimate.samples} repetitions)"
-    return f"median {show(estimate.log_median)}, {mean} ({estimate.samples} draws)"
-
-
 def print_json(content: dict[str, Any]) -> None:
     """Print one JSON document; NaN and infinities are refused."""
     print(json.dumps(content, indent=2, allow_nan=False))
-
-
-@contextmanager
-def bar(title: str) -> Iterator[Callable[..., None]]:
-    """A progress bar with the time left on a terminal; nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda share, text=title: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("time left"),
-        TimeRemainingColumn(),
-    )
-    # Lines printed meanwhile appear above the bar on a terminal, and still reach a redirected standard output.
-    to_terminal = sys.stdout.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=to_terminal) as progress:
-        task = progress.add_task(title, total=1.0)
-        yield lambda share, text=title: progress.update(task, completed=share, description=text)
 
 
 @contextmanager
@@ -170,7 +98,7 @@ def working_directory_is_gone() -> bool:
 
 def in_options(message: str) -> str:
     """A sentence of the library with the parameters it names as options, those of the running command first."""
-    from signalprop._spoken import current_context, options, spoken
+    from signalprop.cli._spoken import current_context, options, spoken
 
     context = current_context()
     if context is None:
@@ -196,7 +124,7 @@ def save_figure(figure: Figure, path: str) -> None:
     ending = os.path.splitext(path)[1].lower()
     if ending not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--plot needs a file that ends in .png, .svg or .pdf, got {path!r}.")
-    from signalprop.figures.house_style import house_style
+    from signalprop._house_style import house_style
 
     with house_style():  # ticks are made, and fonts are looked up, while it is drawn
         figure.savefig(path)

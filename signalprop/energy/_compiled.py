@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 from numba.extending import overload, register_jitable
 
-from signalprop import _complex_energy, _zonal_energy
 from signalprop._numba import kernel
-from signalprop._zonal_energy import Floats
+from signalprop.energy import _complex as _complex_energy
+from signalprop.energy import _zonal as _zonal_energy
+from signalprop.energy._zonal import Floats
 
 for _helper in (
     _complex_energy.stirling_tail_kernel,

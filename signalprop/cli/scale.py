@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from signalprop._options import FieldOption, Horizon, Json, ModelOption, Width
+from signalprop._numbers import counted, number, show
+from signalprop._progress import bar
 from signalprop._status import mean_status
-from signalprop._terminal import bar, print_json, print_rows, print_text, save_figure, sentences, show
-from signalprop._text import counted, number
+from signalprop.cli._options import FieldOption, Horizon, Json, ModelOption, Width
+from signalprop.cli._terminal import print_json, print_rows, print_text, save_figure, sentences
 from signalprop.criteria import Criterion
 from signalprop.fields import Field
 from signalprop.models import Model, as_model, by_model

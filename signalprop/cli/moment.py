@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from signalprop._options import FieldOption, Json
-from signalprop._terminal import print_json, print_rows, sentences
+from signalprop.cli._options import FieldOption, Json
+from signalprop.cli._terminal import print_json, print_rows, sentences
 from signalprop.fields import Field
 
 

@@ -14,11 +14,11 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop import _plain
 from signalprop._checks import INT64_LIMIT, positive_float, whole_numbers
-from signalprop._complex_energy import block_rules
 from signalprop._logs import from_logs
 from signalprop._threads import thread_map
+from signalprop.energy import _plain
+from signalprop.energy._complex import block_rules
 from signalprop.fields import Field, as_field, by_field
 
 MAX_ZONAL_K = 20_000
@@ -199,7 +199,7 @@ def _log_rnn_zonal(widths: NDArray[np.int64], depths: NDArray[np.int64], *, quat
 
 def _kernels(worth_compiling: bool) -> ModuleType:
     """The kernels, compiled or plain: with little to do, plain Python ends before numba has loaded."""
-    return import_module("signalprop._compiled") if worth_compiling else _plain
+    return import_module("signalprop.energy._compiled") if worth_compiling else _plain
 
 
 def _by_width(

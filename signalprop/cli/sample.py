@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable
 from enum import StrEnum
@@ -11,21 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signalprop._options import Depth, FieldOption, Json, MaxHours, ModelOption, Seed, Width
-from signalprop._standard_streams import CTRL_C
+from signalprop import _progress
+from signalprop._numbers import counted, number, percent, show
+from signalprop._progress import PATIENCE, bar
 from signalprop._status import mean_status
-from signalprop._terminal import (
-    PATIENCE,
-    bar,
-    in_options,
-    print_json,
-    print_rows,
-    print_text,
-    running_text,
-    sentences,
-    show,
-)
-from signalprop._text import counted, number, percent
+from signalprop.cli._options import Depth, FieldOption, Json, MaxHours, ModelOption, Seed, Width
+from signalprop.cli._standard_streams import CTRL_C
+from signalprop.cli._terminal import in_options, print_json, print_rows, print_text, sentences
 from signalprop.fields import Field
 from signalprop.models import Model, by_model
 
@@ -70,7 +61,7 @@ class _Running:
         if lru_logs is not None:
             self.parts[1].append(lru_logs)
         logs = by_model(self._model, rnn=rnn_logs, driven=lru_logs)
-        if not sys.stderr.isatty() or logs is None:
+        if not _progress.shown() or logs is None:
             self._report(self._share, *self._said)
             return
         self._ends.append(2.0 * logs[:, -1])
@@ -80,6 +71,7 @@ class _Running:
         import numpy as np
 
         from signalprop.montecarlo.estimate import Estimate
+        from signalprop.montecarlo.words import running_text
 
         self._spoken = time.monotonic()
         self._ends = [np.concatenate(self._ends)]

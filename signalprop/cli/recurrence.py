@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signalprop._recurrence_kinds import Kind, entry, kinds_in_words, owners
-from signalprop._terminal import print_json, print_text, save_figure, sentences, show_value
+from signalprop._numbers import counted, number, percent, show_value
 from signalprop._text import columns as terminal_columns
-from signalprop._text import counted, lines_of, number, percent
+from signalprop._text import lines_of
+from signalprop.cli._terminal import print_json, print_text, save_figure, sentences
 from signalprop.fields import Field
+from signalprop.recurrences.catalogue import Kind, entry, kinds_in_words, owners
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,13 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from signalprop._house_style import house_style
 from signalprop.energy import MAX_ZONAL_K, rnn_energy
 from signalprop.fields import Field
-from signalprop.figures.house_style import house_style
 from signalprop.initialization import one_draw_table
-from signalprop.initialization.scale import SafeScale
+
+if TYPE_CHECKING:
+    from signalprop.initialization.scale import SafeScale
 
 COLUMNS = {
     "scale": "factor g on Glorot weights",

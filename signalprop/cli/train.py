@@ -10,20 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from signalprop._again import again
 from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
 from signalprop._cost import allow
-from signalprop._options import MaxHours
-from signalprop._terminal import (
-    bar,
-    print_json,
-    print_noted,
-    print_text,
-    show_value,
-    working_directory_is_gone,
-    wrapped,
-)
-from signalprop._text import counted
+from signalprop._numbers import counted, show_value
+from signalprop._progress import bar
+from signalprop.cli._again import again
+from signalprop.cli._options import MaxHours
+from signalprop.cli._terminal import print_json, print_noted, print_text, working_directory_is_gone, wrapped
 
 if TYPE_CHECKING:
     from signalprop.training import Run

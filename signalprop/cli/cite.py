@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from signalprop import _completion as completion
-from signalprop._terminal import print_json, print_text, sentences
+from signalprop.cli import _completion as completion
+from signalprop.cli._terminal import print_json, print_text, sentences
 
 # What cite does not know is of the command whose references are asked for.
 CONTEXT = {"ignore_unknown_options": True}

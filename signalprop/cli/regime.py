@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from signalprop._options import Depth, FieldOption, Json, ModelOption, Width
-from signalprop._terminal import finite, print_json, print_rows, sentences, show
-from signalprop._text import number, percent
+from signalprop._numbers import finite, number, percent, show
+from signalprop.cli._options import Depth, FieldOption, Json, ModelOption, Width
+from signalprop.cli._terminal import print_json, print_rows, sentences
 from signalprop.fields import Field
 from signalprop.models import Model
 

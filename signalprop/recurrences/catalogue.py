@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
-from signalprop._text import counted
+from signalprop._numbers import counted
 from signalprop.fields import Field
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ A common factor exp(-theta), theta = (log of the largest product of K factors)/K
 cancels because a+b+c = K, and by log-convexity of the growing products nothing overflows and only terms below
 1e-300 of the total underflow.
 
-Plain Python here; `signalprop._compiled` holds the same functions compiled.
+Plain Python here; `signalprop.energy._compiled` holds the same functions compiled.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ eigenvalues of the Jacobi matrix of the discrete Chebyshev (Gram) polynomials, b
 The log of the summand is convex in k (checked numerically), hence largest at an end of a block, and a block whose two
 ends are negligible is skipped.
 
-Plain Python here; `signalprop._compiled` holds the same functions compiled.
+Plain Python here; `signalprop.energy._compiled` holds the same functions compiled.
 """
 
 from __future__ import annotations

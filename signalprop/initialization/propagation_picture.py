@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,9 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from signalprop.figures import scale as scale_figure
-from signalprop.figures.house_style import house_style
-from signalprop.initialization.propagation import Propagation
+from signalprop._house_style import house_style
+from signalprop.initialization import scale_picture as scale_figure
+
+if TYPE_CHECKING:
+    from signalprop.initialization.propagation import Propagation
 
 _MOST_LINES = 12
 

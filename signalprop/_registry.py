@@ -1,0 +1,93 @@
+"""Registries: what can be named, of one kind each, written once and read by Python, the command line and the citations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+from signalprop._checks import shown
+from signalprop.fields import choices
+
+Record = TypeVar("Record")
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+
+
+class Registry(Mapping[str, Record], Generic[Record]):
+    """Records of one kind by name, in the order in which they were registered.
+
+    Parameters
+    ----------
+    kind
+        What the records are, as the argument that picks one is called: ``"task"``, ``"criterion"``.
+    record
+        Class of the records.
+    records
+        Those that come with the package.
+
+    Examples
+    --------
+    >>> colours = Registry("colour", str, {"red": "#f00"})
+    >>> colours.register("blue", "#00f")
+    >>> list(colours), colours.find("blue")
+    (['red', 'blue'], '#00f')
+    >>> colours.find("green")
+    Traceback (most recent call last):
+    ValueError: colour must be one of 'red' or 'blue', got 'green'.
+    """
+
+    def __init__(self, kind: str, record: type[Record], records: Mapping[str, Record] | None = None) -> None:
+        self.kind, self._record = kind, record
+        self._records: dict[str, Record] = {}
+        for name, one in (records or {}).items():
+            self.register(name, one)
+
+    def register(self, name: str, record: Record) -> None:
+        """Add a record.
+
+        Raises
+        ------
+        ValueError
+            A name that is taken, or is not in lower case with digits, ``-`` and ``_`` inside; a record of another class.
+        """
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(f"the name of a {self.kind} is in lower case, digits, '-' and '_', got {shown(name)}.")
+        if name in self._records:
+            raise ValueError(f"the {self.kind} {name!r} is registered already; take another name.")
+        if not isinstance(record, self._record):
+            raise ValueError(f"a {self.kind} is registered as a {self._record.__name__}, got {shown(record)}.")
+        self._records[name] = record
+
+    @contextmanager
+    def with_record(self, name: str, record: Record) -> Iterator[None]:
+        """Have a record inside of the context only."""
+        self.register(name, record)
+        try:
+            yield
+        finally:
+            del self._records[name]
+
+    def find(self, name: Any, argument: str | None = None) -> Record:
+        """The record of this name.
+
+        Raises
+        ------
+        ValueError
+            There is none; the message lists the names and calls the argument `argument`, else by the kind.
+        """
+        if isinstance(name, str) and name in self._records:
+            return self._records[name]
+        raise ValueError(f"{argument or self.kind} must be one of {choices(self._records)}, got {shown(name)}.")
+
+    def __getitem__(self, name: str) -> Record:
+        return self._records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        return f"<registry of each {self.kind}: {', '.join(self._records)}>"
