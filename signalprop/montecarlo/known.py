@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from signalprop import energy
-from signalprop.fields import Field
+from signalprop.fields import Field, by_field
 from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.montecarlo.trust import LIGHT
 
@@ -39,8 +39,13 @@ def log_exact(cell: Cell, model: str, k: int) -> float | None:
 
 def has_closed_form(cell: Cell, model: str, k: int) -> bool:
     """Whether `signalprop.energy` has the mean of this tied recurrence."""
-    longest = by_model(as_model(model), rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
-    return cell.linear and (cell.field is Field.COMPLEX or k <= longest)
+    return cell.linear and within_the_sums(cell.field, as_model(model), k)
+
+
+def within_the_sums(field: Field, model: Model, k: int) -> bool:
+    """Whether `signalprop.energy` goes as far as k steps: sums over partitions, for all fields but complex, are cut."""
+    longest = by_model(model, rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
+    return by_field(field, real=k <= longest, complex=True, quaternion=k <= longest)
 
 
 def log_second_moment(cell: Cell, model: str, k: int) -> float | None:

@@ -169,6 +169,58 @@ def unfold(histogram: NDArray[np.int64], closings: NDArray[np.int64], k: int) ->
     return tuple(totals[: k + 2])
 
 
+@kernel(inline="always")
+def _positions_kernel(factor):  # type: ignore[no-untyped-def]
+    """Nibble by nibble the position of each of the 16 ends once those of factor 0 and of `factor` are gone."""
+    order = np.int64(0)
+    position = 0
+    for end in range(2, 16):
+        if end // 2 == factor:
+            order |= np.int64(15) << (4 * end)
+        else:
+            order |= np.int64(position) << (4 * end)
+            position += 1
+    return order
+
+
+@kernel(inline="always")
+def _pair_kernel(other, x, y, undo, depth):  # type: ignore[no-untyped-def]
+    """Pair the factors whose row slots are `x` and `y`; returns how many chains that closes, and keeps how to undo it."""
+    far_x = other[x]
+    far_y = other[y]
+    other[far_x] = far_y
+    other[far_y] = far_x
+    count = np.int64(far_x == y)
+    undo[depth, 0] = far_x
+    undo[depth, 1] = far_y
+    far_x = other[x + 1]
+    far_y = other[y + 1]
+    other[far_x] = far_y
+    other[far_y] = far_x
+    count += far_x == y + 1
+    undo[depth, 2] = far_x
+    undo[depth, 3] = far_y
+    return count
+
+
+@kernel(inline="always")
+def _unpair_kernel(other, x, y, undo, depth):  # type: ignore[no-untyped-def]
+    """Undo `_pair_kernel`."""
+    other[undo[depth, 2]] = x + 1
+    other[undo[depth, 3]] = y + 1
+    other[undo[depth, 0]] = x
+    other[undo[depth, 1]] = y
+
+
+@kernel(inline="always")
+def _tail_kernel(word, j, order, closed, classes, histogram):  # type: ignore[no-untyped-def]
+    """Pair factor 0 of the word with factor `j` and count the completions of what remains."""
+    rows, row_closed = join_in_word_kernel(word, 0, 2 * j)
+    both, column_closed = join_in_word_kernel(rows, 1, 2 * j + 1)
+    rank = tail_rank_kernel(both, 0xFFFC ^ (3 << (2 * j)), order)
+    histogram[closed + row_closed + column_closed, classes[rank]] += 1
+
+
 @kernel
 def walk_permutations_kernel(k, start, other, free, closed_before, classes, histogram):  # type: ignore[no-untyped-def]
     """Depth-first walk: at depth d factor d of the first copy takes free[p], p >= d, of the second copy."""
@@ -176,16 +228,9 @@ def walk_permutations_kernel(k, start, other, free, closed_before, classes, hist
     local = np.zeros(4 * k, np.uint8)
     for end in range(8):
         local[2 * last + end] = end
-    # Positions of the ends once ends 0, 1 and those of second-copy factor j are gone.
-    order = np.zeros(4, np.int64)
-    for j in range(4):
-        position = 0
-        for end in range(2, 16):
-            if end // 2 == 4 + j:
-                order[j] |= np.int64(15) << (4 * end)
-            else:
-                order[j] |= np.int64(position) << (4 * end)
-                position += 1
+    order = np.zeros(8, np.int64)
+    for j in range(4, 8):
+        order[j] = _positions_kernel(j)
     choice = np.empty(k + 1, np.int64)
     closed = np.empty(k + 1, np.int64)
     undo = np.empty((k + 1, 4), np.uint8)
@@ -205,33 +250,15 @@ def walk_permutations_kernel(k, start, other, free, closed_before, classes, hist
                 slot = 2 * np.int64(free[last + i])
                 word |= np.int64(local[other[slot]]) << (32 + 8 * i)
                 word |= np.int64(local[other[slot + 1]]) << (36 + 8 * i)
-            for j in range(4):
-                rows, row_closed = join_in_word_kernel(word, 0, 8 + 2 * j)
-                both, column_closed = join_in_word_kernel(rows, 1, 9 + 2 * j)
-                rank = tail_rank_kernel(both, 0xFFFC ^ (3 << (8 + 2 * j)), order[j])
-                histogram[closed[depth] + row_closed + column_closed, classes[rank]] += 1
+            for j in range(4, 8):
+                _tail_kernel(word, j, order[j], closed[depth], classes, histogram)
             choice[depth] = k
         p = choice[depth]
         if p < k:
             factor = free[p]
             free[p] = free[depth]
             free[depth] = factor
-            x = 2 * depth
-            y = 2 * factor
-            far_x = other[x]
-            far_y = other[y]
-            other[far_x] = far_y
-            other[far_y] = far_x
-            count = closed[depth] + (far_x == y)
-            undo[depth, 0] = far_x
-            undo[depth, 1] = far_y
-            far_x = other[x + 1]
-            far_y = other[y + 1]
-            other[far_x] = far_y
-            other[far_y] = far_x
-            count += far_x == y + 1
-            undo[depth, 2] = far_x
-            undo[depth, 3] = far_y
+            count = closed[depth] + _pair_kernel(other, 2 * depth, 2 * factor, undo, depth)
             depth += 1
             closed[depth] = count
             choice[depth] = depth
@@ -239,14 +266,9 @@ def walk_permutations_kernel(k, start, other, free, closed_before, classes, hist
             depth -= 1
             if depth < start:
                 return
-            x = 2 * depth
-            y = 2 * free[depth]
-            other[undo[depth, 2]] = x + 1
-            other[undo[depth, 3]] = y + 1
-            other[undo[depth, 0]] = x
-            other[undo[depth, 1]] = y
-            p = choice[depth]
             factor = free[depth]
+            _unpair_kernel(other, 2 * depth, 2 * factor, undo, depth)
+            p = choice[depth]
             free[depth] = free[p]
             free[p] = factor
             choice[depth] = p + 1
@@ -257,16 +279,9 @@ def walk_matchings_kernel(k, start, other, factors, closed_before, classes, hist
     """Depth-first walk: at depth d factors[2d] takes factors[p], p > 2d, which is swapped to place 2d+1."""
     last = k - 4
     local = np.zeros(4 * k, np.uint8)
-    # Positions of the ends once those of the first factor (0, 1) and of factor j are gone.
     order = np.zeros(8, np.int64)
     for j in range(1, 8):
-        position = 0
-        for end in range(2, 16):
-            if end // 2 == j:
-                order[j] |= np.int64(15) << (4 * end)
-            else:
-                order[j] |= np.int64(position) << (4 * end)
-                position += 1
+        order[j] = _positions_kernel(j)
     choice = np.empty(k + 1, np.int64)
     closed = np.empty(k + 1, np.int64)
     undo = np.empty((k + 1, 4), np.uint8)
@@ -285,32 +300,14 @@ def walk_matchings_kernel(k, start, other, factors, closed_before, classes, hist
                 word |= np.int64(local[other[slot]]) << (8 * i)
                 word |= np.int64(local[other[slot + 1]]) << (8 * i + 4)
             for j in range(1, 8):
-                rows, row_closed = join_in_word_kernel(word, 0, 2 * j)
-                both, column_closed = join_in_word_kernel(rows, 1, 2 * j + 1)
-                rank = tail_rank_kernel(both, 0xFFFC ^ (3 << (2 * j)), order[j])
-                histogram[closed[depth] + row_closed + column_closed, classes[rank]] += 1
+                _tail_kernel(word, j, order[j], closed[depth], classes, histogram)
             choice[depth] = 2 * k
         p = choice[depth]
         if p < 2 * k:
             factor = factors[p]
             factors[p] = factors[2 * depth + 1]
             factors[2 * depth + 1] = factor
-            x = 2 * factors[2 * depth]
-            y = 2 * factor
-            far_x = other[x]
-            far_y = other[y]
-            other[far_x] = far_y
-            other[far_y] = far_x
-            count = closed[depth] + (far_x == y)
-            undo[depth, 0] = far_x
-            undo[depth, 1] = far_y
-            far_x = other[x + 1]
-            far_y = other[y + 1]
-            other[far_x] = far_y
-            other[far_y] = far_x
-            count += far_x == y + 1
-            undo[depth, 2] = far_x
-            undo[depth, 3] = far_y
+            count = closed[depth] + _pair_kernel(other, 2 * factors[2 * depth], 2 * factor, undo, depth)
             depth += 1
             closed[depth] = count
             choice[depth] = 2 * depth + 1
@@ -318,14 +315,9 @@ def walk_matchings_kernel(k, start, other, factors, closed_before, classes, hist
             depth -= 1
             if depth < start:
                 return
-            x = 2 * factors[2 * depth]
-            y = 2 * factors[2 * depth + 1]
-            other[undo[depth, 2]] = x + 1
-            other[undo[depth, 3]] = y + 1
-            other[undo[depth, 0]] = x
-            other[undo[depth, 1]] = y
-            p = choice[depth]
             factor = factors[2 * depth + 1]
+            _unpair_kernel(other, 2 * factors[2 * depth], 2 * factor, undo, depth)
+            p = choice[depth]
             factors[2 * depth + 1] = factors[p]
             factors[p] = factor
             choice[depth] = p + 1

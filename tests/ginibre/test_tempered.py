@@ -11,6 +11,7 @@ from signalprop._streams import generator
 from signalprop._threads import stop_flag
 from signalprop.fields import Field
 from signalprop.ginibre import _tilted, tempered
+from signalprop.montecarlo import rare_events
 
 FIELDS = ["complex", "real", "quaternion"]
 P_VALUE = 1e-3
@@ -130,7 +131,7 @@ def test_unbiased_at_every_step(field, n, k):
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("model", ["rnn", "lru"])
 def test_reaches_the_exact_mean_at_three_sqrt_n(field, model):
-    found = tempered.estimate(64, 24, field, model=model, particles=64, repetitions=12, seed=2)
+    found = rare_events.estimate(64, 24, field, model=model, particles=64, repetitions=12, seed=2)
     definition = exact.rnn_energy if model == "rnn" else exact.lru_energy
     assert found.log_exact == pytest.approx(math.log(definition(64, 24, field)), rel=1e-12)
     low, high = found.log_interval
@@ -143,7 +144,7 @@ def test_reaches_the_exact_mean_at_three_sqrt_n(field, model):
 
 def test_real_mean_that_plain_draws_miss():
     # e^12.8, carried by draws that two thousand plain ones hold or, in most runs, do not.
-    found = tempered.estimate(25, 25, "real", particles=96, repetitions=12)
+    found = rare_events.estimate(25, 25, "real", particles=96, repetitions=12)
     assert abs(found.z) < 3.5
     assert found.relative_stderr < 0.1
     plain = [sample(25, 25, "real", samples=2000, seed=seed).rnn().log_mean for seed in range(9)]
@@ -190,14 +191,14 @@ def test_estimate_and_sample_are_the_same_run():
     )
     assert calls == [(i, 16) for i in range(1, 17)]
     assert draw.samples == 16
-    assert draw.rnn() == tempered.estimate(30, 12, "real", particles=32, repetitions=16, seed=3)
-    lru = tempered.estimate(30, 12, "real", model="lru", particles=32, repetitions=16, seed=3)
+    assert draw.rnn() == rare_events.estimate(30, 12, "real", particles=32, repetitions=16, seed=3)
+    lru = rare_events.estimate(30, 12, "real", model="lru", particles=32, repetitions=16, seed=3)
     assert draw.lru().log_mean == pytest.approx(lru.log_mean, rel=1e-12)
     assert abs(draw.rnn(5).z) < 4
 
 
 def test_no_steps():
-    found = tempered.estimate(5, 0, "real", repetitions=2)
+    found = rare_events.estimate(5, 0, "real", repetitions=2)
     assert (found.log_mean, found.relative_stderr, found.z) == (0.0, 0.0, 0.0)
 
 
@@ -219,7 +220,7 @@ def test_no_steps():
 def test_bad_input(arguments, message):
     given = {"n": 10, "k": 3, "field": "complex", **arguments}
     with pytest.raises(ValueError, match=message):
-        tempered.estimate(**given)
+        rare_events.estimate(**given)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,13 @@ def test_bad_input_to_sample(options, message):
     [("complex", 100, 50, 128), ("real", 100, 50, 256), ("complex", 1000, 158, 64), ("real", 1000, 158, 128)],
 )
 def test_exact_mean_at_five_sqrt_n(field, n, k, particles):
-    found = tempered.estimate(n, k, field, particles=particles, repetitions=16)
+    found = rare_events.estimate(n, k, field, particles=particles, repetitions=16)
     assert abs(found.z) < 4.07  # Student's law, 15 degrees of freedom: one run in a thousand is farther
     assert found.relative_stderr < 0.05
     assert not found.heavy_tailed
+
+
+def test_its_former_place_still_has_the_estimate():
+    assert tempered.estimate is rare_events.estimate
+    with pytest.raises(AttributeError, match="has no attribute 'estimat'"):
+        tempered.estimat  # noqa: B018

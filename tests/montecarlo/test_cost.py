@@ -9,7 +9,7 @@ import signalprop
 from signalprop import sample
 from signalprop.fields import Field
 from signalprop.ginibre import krylov, tempered
-from signalprop.montecarlo import Plan
+from signalprop.montecarlo import Plan, rare_events
 from signalprop.montecarlo.cell import as_cell
 from tests.montecarlo.runs import quiet
 
@@ -30,7 +30,7 @@ from tests.montecarlo.runs import quiet
         (lambda: Plan("real", 10, c=1e308), r"c = 1e\+308 is more steps than a number holds at n = 10"),
         (lambda: sample(10**4, 10**4, "real", samples=10**4, method="dense"), "hours are allowed"),
         (lambda: sample(10, 10**9, "real", samples=128, method="tempered"), "GiB of memory, and"),
-        (lambda: tempered.estimate(10, 10**9, "real"), r"16 repetitions of 256 particles .* 24 hours are allowed"),
+        (lambda: rare_events.estimate(10, 10**9, "real"), r"16 repetitions of 256 particles .* 24 hours are allowed"),
         (lambda: tempered.log_paths(10, 10**18, "complex"), "millions of years"),
     ],
 )
