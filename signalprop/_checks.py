@@ -68,6 +68,38 @@ def whole_numbers(
     return array.astype(np.int64)
 
 
+def whole_tuple(value: Any, name: str, most: int) -> tuple[int, ...]:
+    """Return `value` as a tuple of at most `most` whole numbers.
+
+    Raises
+    ------
+    ValueError
+        No list of whole numbers, or a longer one.
+    """
+    array = whole_numbers(value, name, -INT64_LIMIT)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a list of whole numbers, got {shown(value)}.")
+    if array.size > most:
+        raise ValueError(f"{name} must have at most {most} entries, got {array.size}.")
+    return tuple(map(int, array))
+
+
+def permutation_of(value: Any, name: str, most: int) -> tuple[int, ...]:
+    """Return `value` as a tuple that holds each of 0, .., m-1 once, for some m up to `most`."""
+    found = whole_tuple(value, name, most)
+    if sorted(found) != list(range(len(found))):
+        raise ValueError(f"{name} must be a permutation, each of 0, .., {len(found) - 1} once, got {shown(found)}.")
+    return found
+
+
+def even_number(value: Any, name: str, minimum: int, maximum: int, why: str) -> int:
+    """`whole_number` that is even; `why` ends the sentence for an odd one."""
+    number = whole_number(value, name, minimum, maximum)
+    if number % 2:
+        raise ValueError(f"{name} must be even, {why}, got {number}.")
+    return number
+
+
 def seed_of(value: Any, name: str = "seed") -> int:
     """A root seed."""
     return whole_number(value, name, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 from signalprop._checks import positive_float
@@ -22,8 +22,7 @@ _seconds: ContextVar[float | None] = ContextVar("seconds", default=None)
 _memory: ContextVar[float | None] = ContextVar("memory", default=None)
 
 
-@contextmanager
-def allow(*, hours: float | None = None, gigabytes: float | None = None) -> Iterator[None]:
+def allow(*, hours: float | None = None, gigabytes: float | None = None) -> AbstractContextManager[None]:
     """Let the calls inside take up to `hours` of work and `gigabytes` (2^30 bytes) of memory before they are refused.
 
     Without it a call that is estimated to take more than ten minutes, or more than 80 % of the machine's memory, is refused
@@ -41,8 +40,15 @@ def allow(*, hours: float | None = None, gigabytes: float | None = None) -> Iter
     ...     signalprop.exact.rnn_energy(10, 2, "real")
     Fraction(51, 50)
     """
-    set_seconds = _seconds.set(_seconds.get() if hours is None else 3600.0 * positive_float(hours, "hours"))
-    set_memory = _memory.set(_memory.get() if gigabytes is None else 2.0**30 * positive_float(gigabytes, "gigabytes"))
+    seconds = None if hours is None else 3600.0 * positive_float(hours, "hours")
+    memory = None if gigabytes is None else 2.0**30 * positive_float(gigabytes, "gigabytes")
+    return _allowed(seconds, memory)
+
+
+@contextmanager
+def _allowed(seconds: float | None, memory: float | None) -> Iterator[None]:
+    set_seconds = _seconds.set(_seconds.get() if seconds is None else seconds)
+    set_memory = _memory.set(_memory.get() if memory is None else memory)
     try:
         yield
     finally:
@@ -62,13 +68,13 @@ def refuse_beyond_bounds(
         about = f"about {in_words(seconds)}" if in_words(seconds) != in_words(allowed) else "a little longer"
         raise ValueError(
             f"{what} would take {about}, and {in_words(allowed)} are allowed. "
-            f"{instead}{' ' if instead else ''}To let it run all the same: with signalprop.allow(hours={_hours(seconds)})."
+            f"{instead}{' ' if instead else ''}To let it run all the same: with signalprop.allow(hours={_enough(2.0 * seconds / 3600.0)})."
         )
     room = _memory.get() or physical_memory() * _PHYSICAL_SHARE
     if not memory <= room:
         raise ValueError(
             f"{what} would take about {_gigabytes(memory)} of memory, and {_gigabytes(room)} are allowed. "
-            f"{instead}{' ' if instead else ''}To try all the same: with signalprop.allow(gigabytes={math.ceil(memory / 2**30)})."
+            f"{instead}{' ' if instead else ''}To try all the same: with signalprop.allow(gigabytes={_enough(memory / 2**30)})."
         )
 
 
@@ -97,10 +103,9 @@ def in_words(seconds: float) -> str:
     return f"{float(f'{years:.3g}'):.0f} years" if years < 1e6 else "millions of years"
 
 
-def _hours(seconds: float) -> str:
-    """Hours that are enough, for the line to paste."""
-    hours = 2.0 * seconds / 3600.0
-    return f"{math.ceil(hours)}" if hours < 1e6 else "1e9"
+def _enough(bound: float) -> str:
+    """A bound that is at least this, for the line to paste."""
+    return f"{math.ceil(bound)}" if bound < 1e6 else f"1e{math.ceil(math.log10(bound))}" if bound < 1e300 else "1e300"
 
 
 def _gigabytes(size: float) -> str:

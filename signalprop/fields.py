@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import TypeVar, assert_never
 
-from signalprop._checks import shown
+from signalprop._checks import listed, shown
 
 T = TypeVar("T")
 Member = TypeVar("Member", bound=StrEnum)
@@ -59,7 +59,7 @@ def as_field(field: str) -> Field:
 
 
 def by_field(field: Field, *, real: T, complex: T, quaternion: T) -> T:
-    """Choose by field, with a value for every one of them.
+    """Choose by field, given as a `Field` or its name, with a value for every one of them.
 
     All choices between fields go through here (or through a `match` with `assert_never`), so that a field that is
     added is a type error wherever it has no answer yet, never another field's answer.
@@ -69,15 +69,15 @@ def by_field(field: Field, *, real: T, complex: T, quaternion: T) -> T:
     >>> by_field(Field.QUATERNION, real="O(n)", complex="U(n)", quaternion="Sp(n)")
     'Sp(n)'
     """
-    match field:
+    match as_field(field):
         case Field.REAL:
             return real
         case Field.COMPLEX:
             return complex
         case Field.QUATERNION:
             return quaternion
-        case _:
-            assert_never(field)
+        case never:
+            assert_never(never)
 
 
 def member(options: type[Member], value: str, name: str) -> Member:
@@ -104,13 +104,21 @@ def one_of(value: str, options: Iterable[str], name: str) -> str:
     ValueError
         If it is not; the message lists them.
     """
-    names = list(options)
+    names: list[str] = listed(options, "options", "names")
     if not isinstance(value, str) or value not in names:
         raise ValueError(f"{name} must be one of {choices(names)}, got {shown(value)}.")
     return names[names.index(value)]
 
 
 def choices(options: Iterable[str]) -> str:
-    """Spell out a list of names for an error message: ``'a', 'b' or 'c'``."""
-    names = [repr(str(option)) for option in options]
+    """Spell out a list of names for an error message: ``'a', 'b' or 'c'``.
+
+    Raises
+    ------
+    ValueError
+        No list, or one without names.
+    """
+    names = [repr(str(option)) for option in listed(options, "options", "names")]
+    if not names:
+        raise ValueError("options must have at least one name, got none.")
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]

@@ -74,13 +74,13 @@ def by_model(model: Model, *, rnn: T, driven: T) -> T:
     >>> by_model(Model.RNN, rnn="k", driven="t")
     'k'
     """
-    match model:
+    match as_model(model):
         case Model.RNN:
             return rnn
         case Model.DRIVEN:
             return driven
-        case _:
-            assert_never(model)
+        case never:
+            assert_never(never)
 
 
 def energy_of(model: str) -> Callable[..., Any]:

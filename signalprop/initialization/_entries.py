@@ -11,6 +11,7 @@ from typing import TypedDict
 
 from signalprop._checks import positive_float, shown
 from signalprop.fields import Field, choices, one_of
+from signalprop.initialization._asked import Asked, steps_of
 from signalprop.initialization.scale import safe_scale
 
 FIELD_OF_DTYPE = {
@@ -49,16 +50,20 @@ class EntryScale:
             raise ValueError(
                 f"scale={scale!r} leaves nothing for {choices(options)} to decide; give scale alone, or horizon instead of it."
             )
-        self.horizon = horizon
+        Asked.of(**options)
+        self.horizon = None if horizon is None else steps_of(horizon)
         self.options = options
         self.given = None if scale is None else positive_float(scale, "scale")
         self.found: dict[tuple[int, Field], float] = {}
 
-    def std(self, shape: Sequence[int], dtype: str, *, wide: bool = False) -> float:
-        """g/sqrt(n), the root of E|w|^2; `wide` also allows gates side by side along the last axis."""
+    def std(self, shape: Sequence[int], dtype: str, *, name: str = "the kernel", wide: bool = False) -> float:
+        """g/sqrt(n), the root of E|w|^2; `wide` also allows gates side by side along the last axis.
+
+        `name` is what a refusal calls the kernel.
+        """
         if dtype not in FIELD_OF_DTYPE:
-            raise ValueError(f"the weights must be of type {choices(FIELD_OF_DTYPE)}, got {dtype}.")
-        n = block_width(shape, wide=wide)
+            raise ValueError(f"{name} must have the dtype {choices(FIELD_OF_DTYPE)}, got {dtype}.")
+        n = block_width(shape, name=name, wide=wide)
         return self._scale(n, FIELD_OF_DTYPE[dtype]) / math.sqrt(n)
 
     def _scale(self, n: int, field: Field) -> float:
@@ -70,7 +75,7 @@ class EntryScale:
         return self.found[n, field]
 
 
-def block_width(shape: Sequence[int], *, wide: bool = False) -> int:
+def block_width(shape: Sequence[int], *, name: str = "the kernel", wide: bool = False) -> int:
     """Width n of a kernel (n, n), or of 2 to `MOST_GATES` gates stacked as (gates * n, n); with `wide` also as (n, gates * n)."""
     rows, columns = shape if len(shape) == 2 else (0, 0)
     if wide and rows < columns:
@@ -78,11 +83,11 @@ def block_width(shape: Sequence[int], *, wide: bool = False) -> int:
     if columns < 1 or rows < 1 or rows % columns != 0:
         stacks = "(gates * n, n) or (n, gates * n)" if wide else "(gates * n, n)"
         raise ValueError(
-            f"a recurrent kernel has shape (n, n), or {stacks} where square gates are stacked, got shape {tuple(shape)}."
+            f"{name} must have shape (n, n), or {stacks} where square gates are stacked, got shape {tuple(shape)}."
         )
     if rows > MOST_GATES * columns:
         raise ValueError(
-            f"shape {tuple(shape)} would be {rows // columns} square gates, and a cell has at most {MOST_GATES}; no scale is "
-            "known for kernels that are not square, such as those of an LSTM with proj_size."
+            f"{name} of shape {tuple(shape)} would be {rows // columns} square gates, and a cell has at most {MOST_GATES}; no "
+            "scale is known for kernels that are not square, such as those of an LSTM with proj_size."
         )
     return columns

@@ -11,8 +11,9 @@ from signalprop._checks import positive_float, whole_number
 from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
+from signalprop.initialization._asked import MAX_HORIZON
 from signalprop.initialization.budget import depth_budget, width_needed
-from signalprop.initialization.scale import MAX_HORIZON, MAX_WIDTH, WITHIN, SafeScale, safe_scale
+from signalprop.initialization.scale import MAX_WIDTH, WITHIN, SafeScale, safe_scale
 from signalprop.regimes.names import SUBCRITICAL_WITHIN, regime_by_scale
 
 if TYPE_CHECKING:

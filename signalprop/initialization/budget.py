@@ -13,8 +13,9 @@ from signalprop._streams import child_seeds
 from signalprop.criteria import Sense, as_sense, refuse_unread
 from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
+from signalprop.initialization._asked import DEFAULT_TOLERANCE, bound_of, check_quantile
 from signalprop.initialization.mean_path import log_mean
-from signalprop.initialization.scale import DEFAULT_TOLERANCE, MAX_WIDTH, check_quantile
+from signalprop.initialization.scale import MAX_WIDTH
 from signalprop.models import Model, as_model, by_model
 
 LARGEST_HORIZON = 10**8
@@ -153,8 +154,7 @@ def width_needed(
         case Sense.DRAW:
             _one_signal(recurrence)
             steps = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
-            share = one_draw_table.DEFAULT if quantile is None else quantile
-            check_quantile(share)
+            share = check_quantile(one_draw_table.DEFAULT if quantile is None else quantile)
             if not _tabulated(share):
                 raise ValueError(
                     f"quantile must be between {_TABLE_SHARES[0]} and {_TABLE_SHARES[1]} for a width from the table, "
@@ -181,10 +181,8 @@ def _first_width(holds: Callable[[int], bool]) -> int:
 def _draw_budget(
     n: int, field: Field, quantile: float, bound: float | None, samples: int | None, seed: int | None
 ) -> int:
-    check_quantile(quantile)
-    limit = positive_float(one_draw_table.BOUND if bound is None else bound, "bound")
-    if limit <= 1.0:
-        raise ValueError(f"bound must be above 1, the energy at the start, got {bound!r}.")
+    quantile = check_quantile(quantile)
+    limit = bound_of(one_draw_table.BOUND if bound is None else bound)
     if samples is None and limit == one_draw_table.BOUND and _tabulated(quantile):
 
         def lost(horizon: int) -> bool:

@@ -5,9 +5,12 @@ Loaded when it is first used, as ``signalprop.initialization.jax``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from signalprop._checks import shown, whole_tuple
+from signalprop._cost import refuse_beyond_bounds
 from signalprop._extras import required
 
 with required("signalprop.initialization.jax", "jax"):
@@ -52,8 +55,8 @@ def ginibre(
     Raises
     ------
     ValueError
-        Both or neither of `horizon` and `scale`; from the initializer another shape or type, an option that the criterion does
-        not read, or values out of range.
+        Both or neither of `horizon` and `scale`, an option that the criterion does not read, or values out of range; from the
+        initializer another shape or type, or a horizon that is out of reach for the weights of that type.
 
     Notes
     -----
@@ -72,14 +75,27 @@ def ginibre(
     scales = EntryScale(horizon, scale, options)
 
     def init(key: jax.Array, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> jax.Array:
-        dtype = float if dtype is None else dtype
-        # Python's own types mean JAX's default precision, NumPy's mean what they say.
-        wanted = jnp.result_type(dtype) if dtype is float or dtype is complex else jnp.dtype(dtype)
-        std = scales.std(shape, wanted.name, wide=True)
+        wanted = _dtype(float if dtype is None else dtype)
+        sizes = whole_tuple(shape, "shape", _MOST_AXES)
+        std = scales.std(sizes, wanted.name, wide=True)
+        if not isinstance(key, jax.core.Tracer):  # under a transform nothing is drawn yet
+            numbers = float(math.prod(sizes)) / (1 if out_sharding is None else jax.device_count())
+            refuse_beyond_bounds(f"a kernel of shape {sizes}", memory=2.0 * wanted.itemsize * numbers)
         drawn = jnp.dtype(jnp.float32) if wanted.itemsize < 4 else wanted  # float16, bfloat16
         placed = {} if out_sharding is None else {"out_sharding": out_sharding}
         # jax.random.normal: variance 1, for complex types split evenly between the two parts.
-        values = jax.random.normal(key, tuple(shape), drawn, **placed) * std
+        values = jax.random.normal(key, sizes, drawn, **placed) * std
         return values if drawn == wanted else values.astype(wanted)
 
     return init
+
+
+_MOST_AXES = 64
+
+
+def _dtype(dtype: Any) -> Any:
+    """Python's own types mean JAX's default precision, NumPy's mean what they say."""
+    try:
+        return jnp.result_type(dtype) if dtype is float or dtype is complex else jnp.dtype(dtype)
+    except (TypeError, ValueError):
+        raise ValueError(f"dtype must be a type of numbers such as 'float32', got {shown(dtype)}.") from None

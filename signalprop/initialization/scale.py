@@ -12,24 +12,23 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import positive_float, whole_number
+from signalprop._checks import whole_number
 from signalprop._streams import child_seeds
-from signalprop.criteria import Criterion, as_criterion, refuse_unread
+from signalprop.criteria import Criterion
 from signalprop.energy import MAX_ZONAL_K, MAX_ZONAL_T
 from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
+from signalprop.initialization._asked import BEYOND_HORIZONS, MAX_HORIZON, Asked, bound_of, steps_of
 from signalprop.initialization.mean_path import MeanPath
 from signalprop.initialization.spectral_edge import log_radius_quantile
-from signalprop.models import Model, as_model, by_model
+from signalprop.models import Model, by_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CRITERIA = tuple(Criterion)
 MAX_WIDTH = 10**18
-MAX_HORIZON = 10**6
 DEFAULT_SAMPLES = 2000
-DEFAULT_TOLERANCE = 0.1
 WITHIN = 1.96  # standard errors of a 95 % interval
 
 Progress = Callable[[int, int], None]
@@ -129,7 +128,7 @@ class SafeScale:
         >>> low < 0.05 < high
         True
         """
-        limit = _bound(self.bound if bound is None else bound)
+        limit = bound_of(self.bound if bound is None else bound)
         if samples is None and limit == one_draw_table.BOUND:
             quantiles, error = one_draw_table.log_scales(self.n, self.horizon, self.field, self.model)
             low, middle, high = (
@@ -248,26 +247,10 @@ def safe_scale(
     >>> safe_scale(4096, 64, criterion="glorot").peak[0]
     64
     """
-    kind, recurrence, chosen = as_field(field), as_model(model), as_criterion(criterion)
+    asked = Asked.of(model, criterion, tolerance, quantile, bound, samples, seed)
+    kind, recurrence, chosen, share, limit = as_field(field), asked.model, asked.criterion, asked.quantile, asked.bound
     width = whole_number(n, "n", 1, MAX_WIDTH)
-    steps = whole_number(horizon, "horizon", 1, *_longest(chosen, kind, recurrence))
-    refuse_unread(
-        chosen,
-        {
-            "tolerance": tolerance,
-            "quantile": quantile,
-            "bound": bound,
-            "samples": samples,
-            "seed": seed,
-        },
-    )
-    allowed = positive_float(DEFAULT_TOLERANCE if tolerance is None else tolerance, "tolerance")
-    share = one_draw_table.DEFAULT if quantile is None else quantile
-    check_quantile(share)
-    limit = _bound(one_draw_table.BOUND if bound is None else bound)
-    root = whole_number(0 if seed is None else seed, "seed", 0)
-    if samples is not None:
-        whole_number(samples, "samples", 2)
+    steps = steps_of(horizon, *_longest(chosen, kind, recurrence))
     drawn: NDArray[np.float64] | None = None
     log_interval: tuple[float, float] | None = None
     source = "exact energies"
@@ -275,12 +258,15 @@ def safe_scale(
         case Criterion.GLOROT:
             log_g, source = 0.0, "definition"
         case Criterion.BOUNDED:
-            log_g = MeanPath(width, steps, kind, recurrence).bounded(math.log1p(allowed))
+            log_g = MeanPath(width, steps, kind, recurrence).bounded(math.log1p(asked.tolerance))
         case Criterion.MINIMAX:
             log_g = MeanPath(width, steps, kind, recurrence).minimax()
         case Criterion.EDGE:
             log_g, source = -log_edge(width, kind, share), "spectral edge"
-        case Criterion.QUANTILE if samples is None and (share, limit) == (one_draw_table.DEFAULT, one_draw_table.BOUND):
+        case Criterion.QUANTILE if asked.samples is None and (share, limit) == (
+            one_draw_table.DEFAULT,
+            one_draw_table.BOUND,
+        ):
             quantiles, error = one_draw_table.log_scales(width, steps, kind, recurrence)
             log_g, source = float(quantiles[one_draw_table.AT_DEFAULT]), "table"
             log_interval = (log_g - WITHIN * error, log_g + WITHIN * error)
@@ -289,7 +275,7 @@ def safe_scale(
 
             drawn = np.sort(
                 _drawn_log_scales(
-                    "safe scale", width, steps, kind, recurrence, math.log(limit), samples, root, progress
+                    "safe scale", width, steps, kind, recurrence, math.log(limit), asked.samples, asked.seed, progress
                 )
             )
             log_interval, source = quantile_interval(drawn, 1.0 - share), "samples"
@@ -308,8 +294,8 @@ def safe_scale(
         scale=min(largest, cap),
         interval=(min(low, cap), min(high, cap)),
         source=source,
-        tolerance=allowed,
-        quantile=float(share),
+        tolerance=asked.tolerance,
+        quantile=share,
         bound=limit,
         largest=largest,
         largest_interval=(low, high),
@@ -340,12 +326,6 @@ def log_edge(n: int, field: Field, probability: float) -> float:
     return one_draw_table.tabled_log_edge(n, field, probability)
 
 
-def check_quantile(quantile: float) -> None:
-    """Refuse a quantile outside (0, 1), ends included."""
-    if not 1e-9 <= positive_float(quantile, "quantile") <= 1.0 - 1e-9:
-        raise ValueError(f"quantile must lie strictly between 0 and 1, got {quantile!r}.")
-
-
 def _mean_reach(field: Field, model: Model) -> int:
     """Longest horizon with exact mean energies of every step."""
     return by_model(
@@ -357,13 +337,7 @@ def _longest(criterion: Criterion, field: Field, model: Model) -> tuple[int, str
     """Largest horizon of a criterion, and what to use beyond it."""
     if criterion in (Criterion.BOUNDED, Criterion.MINIMAX) and _mean_reach(field, model) < MAX_HORIZON:
         return _mean_reach(field, model), "Exact energies end there; use criterion='quantile'."
-    return MAX_HORIZON, "No Gaussian recurrence holds a signal that long; use an orthogonal or unitary one."
-
-
-def _bound(bound: float) -> float:
-    if positive_float(bound, "bound") <= 1.0:
-        raise ValueError(f"bound must be above 1, the energy at the start, got {bound!r}.")
-    return float(bound)
+    return MAX_HORIZON, BEYOND_HORIZONS
 
 
 def _drawn_log_scales(

@@ -132,35 +132,35 @@ def init_recurrent_(
         raise ValueError(f"module must be a torch.nn.Module, got {shown(module)}.")
     scales = EntryScale(horizon, scale, options)
     kernels = _recurrent_kernels(module)
-    stds = [_std(kernel, scales, generator) for kernel in kernels.values()]
+    stds = [_std(kernel, scales, generator, name) for name, kernel in kernels.items()]
     for kernel, std in zip(kernels.values(), stds, strict=True):
         _fill_(kernel, std, generator)
     return list(kernels)
 
 
-def _std(tensor: torch.Tensor, scales: EntryScale, generator: torch.Generator | None) -> float:
-    """Standard deviation of the entries; refuses a tensor that cannot be filled."""
+def _std(tensor: torch.Tensor, scales: EntryScale, generator: torch.Generator | None, name: str = "tensor") -> float:
+    """Standard deviation of the entries; refuses a tensor that cannot be filled, and calls it `name`."""
     if not isinstance(tensor, torch.Tensor):
-        raise ValueError(f"tensor must be a torch.Tensor, got {type(tensor).__name__}.")
+        raise ValueError(f"{name} must be a torch.Tensor, got {shown(tensor)}.")
     if generator is not None and not isinstance(generator, torch.Generator):
         raise ValueError(f"generator must be a torch.Generator or None, got {shown(generator)}.")
     if nn.parameter.is_lazy(tensor):
-        raise ValueError("the tensor is a lazy parameter without a shape yet; send one batch through its module first.")
+        raise ValueError(f"{name} is a lazy parameter without a shape yet; send one batch through its module first.")
     if tensor.layout != torch.strided or tensor.is_nested:
         kind = "a nested tensor" if tensor.is_nested else f"the layout {tensor.layout}"
-        raise ValueError(f"the tensor must be dense, got {kind}; fill a dense one and convert that.")
+        raise ValueError(f"{name} must be dense, got {kind}; fill a dense one and convert that.")
     if any(placement.is_partial() for placement in getattr(tensor, "placements", ())):
         raise ValueError(
-            "the DTensor is a sum over processes (Partial) and cannot be filled in place; redistribute it first."
+            f"{name} is a DTensor that is a sum over processes (Partial) and cannot be filled in place; redistribute it first."
         )
-    std = scales.std(tensor.shape, str(tensor.dtype).removeprefix("torch."))
+    std = scales.std(tensor.shape, str(tensor.dtype).removeprefix("torch."), name=name)
     if _overlaps(tensor):
         raise ValueError(
-            f"several entries of the tensor of shape {tuple(tensor.shape)} and strides {tuple(tensor.stride())} are one place of "
+            f"several entries of {name}, of shape {tuple(tensor.shape)} and strides {tuple(tensor.stride())}, are one place of "
             "memory; clone() it first."
         )
     if tensor.is_inference() and not torch.is_inference_mode_enabled():
-        raise ValueError("the tensor was made in inference mode and cannot be filled outside of it; clone() it first.")
+        raise ValueError(f"{name} was made in inference mode and cannot be filled outside of it; clone() it first.")
     mesh = getattr(tensor, "device_mesh", None)
     if generator is not None and mesh is not None and mesh.device_type == "cpu":
         raise ValueError(

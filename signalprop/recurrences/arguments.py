@@ -1,14 +1,21 @@
-"""Bounds on what the public functions of `recurrences` are asked for, beside the checks that all of the package shares."""
+"""What the public functions of `recurrences` would cost, beside the checks that all of the package shares.
+
+Seconds are measured on one core of a current processor; `signalprop._cost` has the bounds and the option that lifts them.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from signalprop._checks import whole_number
+from signalprop._cost import refuse_beyond_bounds
 
 MAX_HORIZON = 10**7
-MAX_NUMBERS = 1 << 28  # in one array: 2 GiB of float64
-MAX_WORK = 10**13  # multiplications of one dense path: about an hour
+STEP_SECONDS = 5e-5  # the calls of NumPy in one step
+MULTIPLICATION_SECONDS = 2e-10  # in products of matrices
+MODE_SECONDS = 5e-8  # of one closed form at one step
+CORRELATED_MODE_SECONDS = 5e-7  # the same for AR(1) inputs
+_FEWER_STEPS = "Take fewer steps, or a smaller or a structured state matrix."
 
 
 def horizon_of(value: Any) -> int:
@@ -17,17 +24,10 @@ def horizon_of(value: Any) -> int:
 
 
 def check_numbers(count: int, what: str) -> None:
-    """Raise unless `count` numbers fit in memory."""
-    if count > MAX_NUMBERS:
-        raise ValueError(
-            f"{what} would hold {min(count, 10**300):.3g} numbers, more than {MAX_NUMBERS:.3g}; make it smaller."
-        )
+    """Refuse `count` numbers, with room for one copy of them, that do not fit in the memory that is allowed."""
+    refuse_beyond_bounds(f"holding {what}", memory=16.0 * min(count, 10**300), instead="Make it smaller.")
 
 
-def check_work(multiplications: float, what: str) -> None:
-    """Raise unless that many multiplications end in reasonable time."""
-    if multiplications > MAX_WORK:
-        raise ValueError(
-            f"{what} takes {multiplications:.2g} multiplications, more than {MAX_WORK:.0e}; "
-            "take fewer steps, or a smaller or a structured state matrix."
-        )
+def check_path(what: str, steps: int, seconds_per_step: float, instead: str = _FEWER_STEPS) -> None:
+    """Refuse a path of so many steps that would take longer than is allowed; `instead` names the cheaper way."""
+    refuse_beyond_bounds(f"{what} of {steps} steps", seconds=steps * seconds_per_step, instead=instead)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from signalprop._checks import flag, pair_of, real_number, seed_of, shown, whole_number
+from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import child_seeds
 from signalprop.fields import one_of
 from signalprop.recurrences import laws
-from signalprop.recurrences.arguments import horizon_of
+from signalprop.recurrences.arguments import (
+    CORRELATED_MODE_SECONDS,
+    MODE_SECONDS,
+    MULTIPLICATION_SECONDS,
+    STEP_SECONDS,
+    check_numbers,
+    horizon_of,
+)
 from signalprop.recurrences.lti import LinearRecurrence
+from signalprop.recurrences.paths import step_seconds
 from signalprop.recurrences.power_sums import Floats, geometric_sum
-from signalprop.recurrences.state_space import hippo_normal_modes, s4, s4d_lin
+from signalprop.recurrences.state_space import normal_modes_of, s4, s4d_lin
 
 
 class Average(NamedTuple):
@@ -119,7 +129,8 @@ def rotrnn_average(
         energy = _rotating_head(steps, math.log(gamma), phase, rho)
         return Average(energy, np.zeros_like(energy))
     low, high = laws.gamma_rates(*laws.checked_gammas(*pair_of(gamma_range, "gamma_range")))
-    return _quadrature(lambda g: _rotating_head(steps, -math.exp(g), phase, rho), low, high, 64)
+    seconds = steps * (MODE_SECONDS if rho == 0.0 else CORRELATED_MODE_SECONDS)
+    return _quadrature(lambda g: _rotating_head(steps, -math.exp(g), phase, rho), low, high, 64, seconds)
 
 
 def state_space_average(
@@ -141,9 +152,12 @@ def state_space_average(
     >>> bool((mean.error <= 1e-6 * mean.energy).all())
     True
     """
-    path = _PATHS[one_of(kind, STATE_SPACES, "kind")](state_size, horizon_of(horizon))
+    chosen, steps = one_of(kind, STATE_SPACES, "kind"), horizon_of(horizon)
     low, high = laws.checked_time_steps(dt_range)
-    return _quadrature(path, low, high, whole_number(nodes, "nodes", 2, 4096))
+    points = whole_number(nodes, "nodes", 2, 4096)
+    size = whole_number(state_size, "state_size", 1, 10**6)
+    path, seconds = _PATHS[chosen](size, steps)
+    return _quadrature(path, low, high, points, seconds)
 
 
 def drawn_average(draw: Callable[[int], LinearRecurrence], horizon: int, *, draws: int, seed: int = 0) -> Average:
@@ -160,8 +174,16 @@ def drawn_average(draw: Callable[[int], LinearRecurrence], horizon: int, *, draw
     seeds = child_seeds(root, "drawn average", count=count)
     if not callable(draw):
         raise ValueError(f"draw must be a function from a seed to a recurrence, got {shown(draw)}.")
-    paths = np.array([_drawn(draw(one)).energy(horizon) for one in seeds])
+    steps = horizon_of(horizon)
+    check_numbers(count * (steps + 1), "the paths of all draws")
+    first = _drawn(draw(seeds[0]))
+    each = _LAYER_SECONDS + steps * step_seconds(first.A, first.input_size)
+    refuse_beyond_bounds(f"an average over {count} draws", seconds=count * each, instead="Take fewer steps or draws.")
+    paths = np.array([layer.energy(steps) for layer in chain([first], (_drawn(draw(one)) for one in seeds[1:]))])
     return Average(paths.mean(axis=0), paths.std(axis=0, ddof=1) / math.sqrt(count))
+
+
+_LAYER_SECONDS = 2e-4  # to make a small layer and ask it
 
 
 def _drawn(layer: LinearRecurrence) -> LinearRecurrence:
@@ -170,16 +192,22 @@ def _drawn(layer: LinearRecurrence) -> LinearRecurrence:
     return layer
 
 
-def _s4_path(state_size: int, steps: int) -> Callable[[float], Floats]:
-    return lambda log_dt: s4(state_size, dt=math.exp(log_dt)).energy(steps)
+Path = Callable[[float], Floats]  # the energies at a time step e^x
 
 
-def _s4d_lin_path(state_size: int, steps: int) -> Callable[[float], Floats]:
-    return lambda log_dt: s4d_lin(state_size, dt=math.exp(log_dt)).energy(steps)
+def _s4_path(state_size: int, steps: int) -> tuple[Path, float]:
+    made = MULTIPLICATION_SECONDS * float(state_size) ** 3
+    seconds = made + steps * (STEP_SECONDS + 2.0 * MULTIPLICATION_SECONDS * state_size**2)
+    return lambda log_dt: s4(state_size, dt=math.exp(log_dt)).energy(steps), seconds
 
 
-def _s5_path(state_size: int, steps: int) -> Callable[[float], Floats]:
-    values, _ = hippo_normal_modes(state_size)
+def _s4d_lin_path(state_size: int, steps: int) -> tuple[Path, float]:
+    seconds = STEP_SECONDS + MODE_SECONDS * steps * state_size
+    return lambda log_dt: s4d_lin(state_size, dt=math.exp(log_dt)).energy(steps), seconds
+
+
+def _s5_path(state_size: int, steps: int) -> tuple[Path, float]:
+    values, _ = normal_modes_of(state_size)
     times = np.arange(steps + 1)[:, None]
 
     def path(log_dt: float) -> Floats:
@@ -187,10 +215,10 @@ def _s5_path(state_size: int, steps: int) -> Callable[[float], Floats]:
         held = abs(np.expm1(dt * values) / values) ** 2 / state_size
         return np.asarray(geometric_sum(-0.5 * dt, times)[:, 0] * held.sum())
 
-    return path
+    return path, STEP_SECONDS + MODE_SECONDS * (steps + state_size)
 
 
-_PATHS = {"s4": _s4_path, "s4d_lin": _s4d_lin_path, "s5": _s5_path}  # energy path at a time step e^x
+_PATHS = {"s4": _s4_path, "s4d_lin": _s4d_lin_path, "s5": _s5_path}  # and the seconds that one path takes
 STATE_SPACES = tuple(_PATHS)
 
 
@@ -209,8 +237,11 @@ def _rotating_head(steps: int, log_gamma: float, phase: float, rho: float) -> Fl
     return lost * np.concatenate([[0.0], np.cumsum(rises)])
 
 
-def _quadrature(path: Callable[[float], Floats], low: float, high: float, nodes: int) -> Average:
-    """Mean of path(x) over x uniform in (low, high), with the change from half as many nodes."""
+def _quadrature(path: Path, low: float, high: float, nodes: int, seconds: float) -> Average:
+    """Mean of path(x) over x uniform in (low, high), with the change from half as many nodes; a path takes `seconds`."""
+    refuse_beyond_bounds(
+        f"an average over {nodes} nodes", seconds=1.5 * nodes * seconds, instead="Take fewer steps, states or nodes."
+    )
 
     def rule(count: int) -> Floats:
         points, weights = np.polynomial.legendre.leggauss(count)

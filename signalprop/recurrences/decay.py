@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from signalprop.recurrences.arguments import check_work
+from signalprop.recurrences.arguments import MODE_SECONDS, MULTIPLICATION_SECONDS, STEP_SECONDS, check_path
 from signalprop.recurrences.dense_operators import Array, Dense, ScaledUnitary
 from signalprop.recurrences.operators import Operator
 from signalprop.recurrences.power_sums import BLOCK, Floats
@@ -25,7 +25,7 @@ def decay(A: Operator, start: Array, steps: int) -> Floats:
         with np.errstate(over="ignore"):
             path = np.exp(2.0 * A.log_gamma * np.arange(steps + 1))
     elif isinstance(A, Dense):
-        check_work(float(steps) * A.size**2 * start.shape[1], f"a path of {steps} steps")
+        check_path("a path", steps, STEP_SECONDS + MULTIPLICATION_SECONDS * A.size**2 * start.shape[1])
         path = np.empty(steps + 1)
         state = start
         with np.errstate(over="ignore", invalid="ignore"):
@@ -33,6 +33,7 @@ def decay(A: Operator, start: Array, steps: int) -> Floats:
                 path[step] = np.sum(np.abs(state) ** 2)
                 state = A.apply(state)
     else:
+        check_path("a path", steps, MODE_SECONDS * len(start))
         rate, size = 2.0 * A.modes.log_modulus, max(1, BLOCK // len(start))
         blocks = [np.arange(low, min(low + size, steps + 1))[:, None] for low in range(0, steps + 1, size)]
         with np.errstate(over="ignore"):

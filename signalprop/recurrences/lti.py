@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 
 from signalprop._checks import finite_array, real_array, seed_of, whole_number
 from signalprop._streams import stream
-from signalprop.recurrences.arguments import check_numbers, horizon_of
+from signalprop.recurrences.arguments import (
+    MODE_SECONDS,
+    MULTIPLICATION_SECONDS,
+    STEP_SECONDS,
+    check_numbers,
+    check_path,
+    horizon_of,
+)
 from signalprop.recurrences.decay import decay, one_thread_if_small
 from signalprop.recurrences.dense_operators import Array, Dense, ScaledUnitary, is_diagonal
 from signalprop.recurrences.laws import checked_correlation
@@ -214,6 +221,7 @@ class LinearRecurrence:
             )
         driven = given if given.ndim == 3 else given[None]
         check_numbers(driven.shape[0] * driven.shape[1] * self.state_size, "the states")
+        check_path("a run", driven.shape[1], self._step_seconds(len(driven)))
         state = np.zeros((self.state_size, len(driven)))
         states = []
         with np.errstate(over="ignore", invalid="ignore"):
@@ -252,6 +260,7 @@ class LinearRecurrence:
         steps, count = horizon_of(horizon), whole_number(samples, "samples", 2)
         check_numbers(count * (steps + 1) * self.heads, "the energies of all samples")
         check_numbers(count * max(self.state_size, self.input_size), "the states of all samples")
+        check_path("a sample", steps, self._step_seconds(count), "energy(horizon) has the exact mean.")
         rho, root = checked_correlation(correlation), self._root(covariance)
         exact = self.energy_by_head(steps, covariance=covariance, correlation=rho)
         rng = stream(seed_of(seed), "inputs", self.input_size)
@@ -267,6 +276,12 @@ class LinearRecurrence:
         return SampledEnergies(
             energies, exact, lambda: self.energy_variance(steps, covariance=covariance, correlation=rho)
         )
+
+    def _step_seconds(self, count: int) -> float:
+        """What one step of `count` paths takes: products of matrices, normal numbers, sums of squares."""
+        products = (self.state_size if isinstance(self.A, Dense) else 1) + self.input_size
+        numbers = 20 * (self.state_size + self.input_size)
+        return STEP_SECONDS + MULTIPLICATION_SECONDS * min(count, 10**300) * (self.state_size * products + numbers)
 
     def _step(self, state: Array, inputs: Array, step: int) -> Array:
         entry = self.first if step == 0 and self.first is not None else self.B
@@ -343,6 +358,9 @@ class LinearRecurrence:
     def _covariances(self, steps: int, covariance: ArrayLike | None, correlation: float) -> Any:
         """Pairs ``E x_t x_t^*``, ``E x_t x_t^T`` in the coordinates of the modes, t = 0 .. steps."""
         rho, root = checked_correlation(correlation), self._root(covariance)
+        each = MULTIPLICATION_SECONDS * 4.0 * self.state_size if isinstance(self.A, Dense) else MODE_SECONDS
+        instead = "energy(horizon) has the mean at a lower cost; otherwise take fewer steps."
+        check_path("a recursion of covariances", steps, STEP_SECONDS + each * self.state_size**2, instead)
         if isinstance(self.A, Dense):
             A: Dense | Diagonal = self.A
             B, first = self.B @ root, (self.B if self.first is None else self.first) @ root

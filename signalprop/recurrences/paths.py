@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from signalprop.recurrences.arguments import check_numbers, check_work
+from signalprop.recurrences.arguments import (
+    CORRELATED_MODE_SECONDS,
+    MODE_SECONDS,
+    MULTIPLICATION_SECONDS,
+    STEP_SECONDS,
+    check_numbers,
+    check_path,
+)
 from signalprop.recurrences.dense_operators import Array, Dense, ScaledUnitary
 from signalprop.recurrences.operators import Diagonal, Operator, Rotations
 from signalprop.recurrences.power_sums import (
@@ -21,10 +28,17 @@ def energy_path(A: Operator, B: Array, first: Array | None, heads: int, steps: i
     check_numbers((steps + 1) * heads, "the path")
     if isinstance(A, ScaledUnitary) and heads == 1 and rho == 0.0:
         return _unitary_path(A, B, first, steps)
+    check_path("a path", steps, step_seconds(A, B.shape[1], rho))
     if isinstance(A, Dense):
-        check_work(2.0 * steps * A.size**2 * B.shape[1], f"a path of {steps} steps")
         return _dense_path(A, B, first, heads, steps, rho)
     return _modal_path(A, B, first, heads, steps, rho)
+
+
+def step_seconds(A: Operator, inputs: int, rho: float = 0.0) -> float:
+    """What one step of `energy_path` takes."""
+    if isinstance(A, Dense):
+        return STEP_SECONDS + MULTIPLICATION_SECONDS * 2.0 * A.size**2 * inputs
+    return A.size * (MODE_SECONDS if rho == 0.0 else CORRELATED_MODE_SECONDS)
 
 
 def _unitary_path(A: ScaledUnitary, B: Array, first: Array | None, steps: int) -> Floats:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import real_array, seed_of, whole_number
+from signalprop._checks import even_number, real_array, seed_of, whole_number
 from signalprop._streams import stream
 from signalprop.recurrences import laws
 from signalprop.recurrences.arguments import check_numbers
@@ -23,6 +23,8 @@ from signalprop.recurrences.operators import Diagonal
 from signalprop.recurrences.power_sums import Floats, complex_expm1
 
 LARGEST_STEP = 1e6
+_MOST_STORED = 10**4  # states of a matrix that is stored
+_PAIRED = "because conjugate pairs are kept once"
 
 
 def hippo_legs(n: int) -> tuple[Floats, Floats]:
@@ -36,7 +38,11 @@ def hippo_legs(n: int) -> tuple[Floats, Floats]:
     array([[-1.    ,  0.    ],
            [-1.7321, -2.    ]])
     """
-    root = np.sqrt(2.0 * np.arange(whole_number(n, "n", 1, 10**4)) + 1.0)
+    return _legs(whole_number(n, "n", 1, _MOST_STORED))
+
+
+def _legs(size: int) -> tuple[Floats, Floats]:
+    root = np.sqrt(2.0 * np.arange(size) + 1.0)
     return -np.tril(np.outer(root, root), -1) - np.diag(np.arange(len(root)) + 1.0), root
 
 
@@ -51,7 +57,11 @@ def hippo_normal(n: int) -> Floats:
     array([[-0.5  ,  0.866],
            [-0.866, -0.5  ]])
     """
-    p = np.sqrt(np.arange(whole_number(n, "n", 1, 10**4)) + 0.5)
+    return _normal(whole_number(n, "n", 1, _MOST_STORED))
+
+
+def _normal(size: int) -> Floats:
+    p = np.sqrt(np.arange(size) + 0.5)
     product = np.outer(p, p)
     return np.triu(product, 1) - np.tril(product, -1) - 0.5 * np.eye(len(p))
 
@@ -64,11 +74,18 @@ def hippo_normal_modes(n: int) -> tuple[NDArray[np.complex128], NDArray[np.compl
     ValueError
         An odd n, which leaves one real eigenvalue without a partner.
     """
-    if whole_number(n, "state_size", 2, 10**4) % 2:
-        raise ValueError(f"state_size must be even, because conjugate pairs are kept once, got {n}.")
-    skew = hippo_normal(n) + 0.5 * np.eye(n)
+    return _normal_modes(even_number(n, "n", 2, _MOST_STORED, _PAIRED))
+
+
+def normal_modes_of(state_size: Any) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """`hippo_normal_modes` where its argument is called `state_size`."""
+    return _normal_modes(even_number(state_size, "state_size", 2, _MOST_STORED, _PAIRED))
+
+
+def _normal_modes(size: int) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    skew = _normal(size) + 0.5 * np.eye(size)
     frequencies, vectors = np.linalg.eigh(-1j * skew)
-    return -0.5 + 1j * frequencies[n // 2 :], vectors[:, n // 2 :]
+    return -0.5 + 1j * frequencies[size // 2 :], vectors[:, size // 2 :]
 
 
 def s4(
@@ -98,7 +115,7 @@ def s4(
     >>> round(s4(256, dt=0.1).A.spectral_radius(), 12) == round(0.95 / 1.05, 12)
     True
     """
-    A, B = hippo_legs(state_size)
+    A, B = _legs(whole_number(state_size, "state_size", 1, _MOST_STORED))
     step = float(_steps("s4", dt, dt_range, 1, seed)[0])
     one = np.eye(len(A))
     implicit = one - step / 2.0 * A
@@ -142,9 +159,7 @@ def s4d_lin(
     array([0.9512+0.j    , 0.9047+0.2939j])
     """
     count = whole_number(channels, "channels", 1, 10**4)
-    if whole_number(state_size, "state_size", 2, 10**6) % 2:
-        raise ValueError(f"state_size must be even, because conjugate pairs are kept once, got {state_size}.")
-    values = -0.5 + 1j * math.pi * np.arange(int(state_size) // 2)
+    values = -0.5 + 1j * math.pi * np.arange(even_number(state_size, "state_size", 2, 10**6, _PAIRED) // 2)
     steps = _steps("s4d_lin", dt, dt_range, count, seed)
     held = _hold(values, steps[:, None]).ravel()
     check_numbers(2 * held.size * count, "B")
@@ -185,7 +200,7 @@ def s5(
     >>> round(s5(8, 3, dt=0.1).A.spectral_radius(), 9) == round(math.exp(-0.05), 9)
     True
     """
-    values, vectors = hippo_normal_modes(state_size)
+    values, vectors = normal_modes_of(state_size)
     inputs = whole_number(input_size, "input_size", 1, 10**6)
     check_numbers(2 * len(vectors) * inputs, "B")
     steps = _steps("s5", dt, dt_range, len(values), seed)

@@ -17,7 +17,7 @@ def test_width_of_square_and_stacked_kernels(shape, width):
     assert block_width(shape, wide=True) == width
     assert block_width(shape[::-1], wide=True) == width
     if shape[0] != shape[1]:
-        with pytest.raises(ValueError, match="a recurrent kernel has shape"):
+        with pytest.raises(ValueError, match="the kernel must have shape"):
             block_width(shape[::-1])
 
 
@@ -25,9 +25,7 @@ def test_width_of_square_and_stacked_kernels(shape, width):
 def test_what_is_no_stack_of_square_gates_is_refused(shape):
     for wide in (False, True):
         for turned in (shape, shape[::-1]):
-            with pytest.raises(
-                ValueError, match=r"a recurrent kernel has shape|square gates, and a cell has at most 4"
-            ):
+            with pytest.raises(ValueError, match=r"the kernel must have shape|square gates, and a cell has at most 4"):
                 block_width(turned, wide=wide)
 
 

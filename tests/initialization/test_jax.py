@@ -169,7 +169,7 @@ def test_an_array_can_be_placed():
             lambda key: ginibre(10)(key, (16, 256)),
             r"shape \(16, 256\) would be 16 square gates, and a cell has at most 4",
         ),
-        (lambda key: ginibre(10)(key, (3, 3), jnp.int32), "weights must be of type 'float16', .* got int32"),
+        (lambda key: ginibre(10)(key, (3, 3), jnp.int32), "must have the dtype 'float16', .* got int32"),
         (lambda key: ginibre(10)(key, (3, 3), jnp.float8_e5m2), "got float8_e5m2"),
         (lambda key: ginibre(), "give either horizon"),
         (lambda key: ginibre(10, scale=1.0), "give either horizon"),

@@ -132,7 +132,7 @@ def test_average_over_time_steps_against_draws(kind):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: s4(0), "n must be at least 1, got 0"),
+        (lambda: s4(0), "state_size must be at least 1, got 0"),
         (lambda: s4(8, dt=0.0), "dt must be a positive finite number, got 0.0"),
         (lambda: s4(8, dt=math.nan), "dt must be a positive finite number, got nan"),
         (lambda: s4(8, dt_range=(0.1, 0.01)), r"dt_range must be two numbers 0 < low <= high, got \(0.1, 0.01\)"),

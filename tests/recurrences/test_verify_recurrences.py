@@ -55,7 +55,7 @@ BREAKS = {
     "angles": (rotrnn_layer, "orthogonal_from_skew", times(1.01), "RotRNN"),
     "to an LRU": (RotRNN, "to_lru", other_lru, "RotRNN as an LRU"),
     "to a RotRNN": (LRU, "to_rotrnn", other_rotrnn, "RotRNN as an LRU"),
-    "LegS": (state_space, "hippo_legs", lambda f: lambda n: (f(n)[0], f(n)[1] * (1 + 1e-8)), "S4: bilinear"),
+    "LegS": (state_space, "_legs", lambda f: lambda n: (f(n)[0], f(n)[1] * (1 + 1e-8)), "S4: bilinear"),
     "radius of a triangle": (
         spectral_radius,
         "of_moduli",
@@ -65,7 +65,7 @@ BREAKS = {
     "hold of S4D": (state_space, "_hold", times(1 + 1e-8), "S4D"),
     "modes of S5": (
         state_space,
-        "hippo_normal_modes",
+        "_normal_modes",
         lambda f: lambda n: (f(n)[0] * (1 + 1e-7), f(n)[1]),
         "S5",
     ),

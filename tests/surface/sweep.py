@@ -41,7 +41,6 @@ ALIASES = {
     "recurrences.operators.Diagonal.from_values.values": "A|log_modulus",
     "recurrences.dense_operators.ScaledUnitary.unitary": "A",
     "nn.dense.DenseLinearRNN.scale_options": "option of the scale",
-    "recurrences.averages.state_space_average.state_size": "n",
     "nn.scan.rotation_scan.decay": "coefficients", "nn.scan.rotation_scan.angle": "coefficients",
 }  # fmt: skip
 OF_THE_ANSWER = ("outside the range of float64", "would take about")
