@@ -63,18 +63,19 @@ def refuse_beyond_bounds(
 
     `instead` is the sentence that names the cheaper method. `default_seconds` is the bound that holds outside `allow`.
     """
+    then = f"{instead}{' ' if instead else ''}To"
     allowed = _seconds.get() or default_seconds
     if not seconds <= allowed:
         about = f"about {in_words(seconds)}" if in_words(seconds) != in_words(allowed) else "a little longer"
         raise ValueError(
             f"{what} would take {about}, and {in_words(allowed)} are allowed. "
-            f"{instead}{' ' if instead else ''}To let it run all the same: with signalprop.allow(hours={_enough(2.0 * seconds / 3600.0)})."
+            f"{then} let it run all the same: with signalprop.allow(hours={_enough(2.0 * seconds / 3600.0)})."
         )
     room = _memory.get() or physical_memory() * _PHYSICAL_SHARE
     if not memory <= room:
         raise ValueError(
             f"{what} would take about {_gigabytes(memory)} of memory, and {_gigabytes(room)} are allowed. "
-            f"{instead}{' ' if instead else ''}To try all the same: with signalprop.allow(gigabytes={_enough(memory / 2**30)})."
+            f"{then} try all the same: with signalprop.allow(gigabytes={_enough(memory / 2**30)})."
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from signalprop import energy
-from signalprop._checks import positive_float, whole_number
+from signalprop._checks import positive_float, shown, whole_number
 from signalprop._search import first_true, first_true_near
 from signalprop._streams import child_seeds
 from signalprop.criteria import Sense, as_sense, refuse_unread
@@ -158,7 +158,7 @@ def width_needed(
             if not _tabulated(share):
                 raise ValueError(
                     f"quantile must be between {_TABLE_SHARES[0]} and {_TABLE_SHARES[1]} for a width from the table, "
-                    f"got {share!r}."
+                    f"got {shown(share)}."
                 )
             width = _first_width(lambda n: one_draw_table.held(n, steps, kind)[0] >= share)
             wish = f"quantile={share!r}"

@@ -192,7 +192,8 @@ def _matrix(weights: Any) -> NDArray[Any]:
         array = _dense(weights)
         if array.dtype.kind not in "biufcV":  # V: also bfloat16 of JAX
             raise TypeError
-        array = array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)
+        with np.errstate(over="ignore"):  # what leaves float64 is refused below
+            array = array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)
     except (TypeError, ValueError, RuntimeError, NotImplementedError):
         raise ValueError(f"propagate needs a square matrix of numbers, got {name} that holds none.") from None
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import function_or_none, seed_of, shown, whole_number
 from signalprop._streams import child_seeds
 from signalprop.criteria import Criterion
 from signalprop.energy import MAX_ZONAL_K, MAX_ZONAL_T
@@ -30,6 +30,8 @@ CRITERIA = tuple(Criterion)
 MAX_WIDTH = 10**18
 DEFAULT_SAMPLES = 2000
 WITHIN = 1.96  # standard errors of a 95 % interval
+
+_MOST_NUMBERS = 1 << 27  # in the paths of one sample
 
 Progress = Callable[[int, int], None]
 
@@ -128,8 +130,9 @@ class SafeScale:
         >>> low < 0.05 < high
         True
         """
-        limit = bound_of(self.bound if bound is None else bound)
-        if samples is None and limit == one_draw_table.BOUND:
+        limit, root = bound_of(self.bound if bound is None else bound), seed_of(seed)
+        count = None if samples is None else whole_number(samples, "samples", 2)
+        if count is None and limit == one_draw_table.BOUND:
             quantiles, error = one_draw_table.log_scales(self.n, self.horizon, self.field, self.model)
             low, middle, high = (
                 one_draw_table.share_below(quantiles, self._log_scale + shift * error)
@@ -138,10 +141,10 @@ class SafeScale:
             return 0.5 * (middle[0] + middle[1]), low[0], high[1]
         from scipy import stats
 
-        log_scales = self.drawn if samples is None and limit == self.bound else None
+        log_scales = self.drawn if count is None and limit == self.bound else None
         if log_scales is None:
             log_scales = _drawn_log_scales(
-                "share", self.n, self.horizon, self.field, self.model, math.log(limit), samples, seed, None
+                "share", self.n, self.horizon, self.field, self.model, math.log(limit), count, root, None
             )
         passed = int(np.sum(log_scales < self._log_scale))
         found = stats.binomtest(passed, log_scales.size).proportion_ci(0.95, method="wilson")
@@ -247,6 +250,7 @@ def safe_scale(
     >>> safe_scale(4096, 64, criterion="glorot").peak[0]
     64
     """
+    function_or_none(progress, "progress")
     asked = Asked.of(model, criterion, tolerance, quantile, bound, samples, seed)
     kind, recurrence, chosen, share, limit = as_field(field), asked.model, asked.criterion, asked.quantile, asked.bound
     width = whole_number(n, "n", 1, MAX_WIDTH)
@@ -319,7 +323,7 @@ def log_edge(n: int, field: Field, probability: float) -> float:
     if probability < lowest or (probability > highest and not by_law):
         raise ValueError(
             f"criterion='edge' knows quantiles from {lowest} on, for real weights up to n = {one_draw_table.DENSE_TO} those to "
-            f"{highest}, got {probability!r}."
+            f"{highest}, got {shown(probability)}."
         )
     if by_law:
         return log_radius_quantile(n, field, probability)
@@ -356,6 +360,11 @@ def _drawn_log_scales(
     from signalprop.montecarlo.sampling import sample
 
     count = DEFAULT_SAMPLES if samples is None else samples
+    if count * (horizon + 1) > _MOST_NUMBERS:
+        raise ValueError(
+            f"samples * (horizon + 1) must be at most {_MOST_NUMBERS} (1 GiB), got {shown(count)} * {horizon + 1}; "
+            "draw fewer samples, or leave quantile and bound at their defaults, which are tabulated."
+        )
     # A root of its own: sample(n, horizon, seed=seed), or a share drawn for it, checks a scale by draws that did not choose it.
     (root,) = child_seeds(seed, purpose, count=1)
     drawn = sample(n, horizon, field, samples=count, seed=root, progress=progress)

@@ -86,7 +86,9 @@ def lru_average_limit(r_min: float, r_max: float) -> float:
     """
     low, high = laws.checked_moduli(r_min, r_max)
     if high == 1.0:
-        raise ValueError("r_max must be below 1 here: at 1 the mean energy without the normalizer grows like log t.")
+        raise ValueError(
+            f"r_max must be below 1 here, got {shown(r_max)}: at 1 the mean energy without the normalizer grows like log t."
+        )
     lost, width = (1.0 - high) * (1.0 + high), (high - low) * (high + low)
     return math.log1p(width / lost) / width if width else 1.0 / lost
 

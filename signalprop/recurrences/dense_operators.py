@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import finite_array, flag, real_number, whole_number
+from signalprop._checks import INT64_LIMIT, finite_array, flag, real_number, whole_number
 from signalprop.recurrences import spectral_radius
 from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO
 from signalprop.recurrences.spectral_radius import Radius
@@ -151,7 +151,7 @@ class ScaledUnitary(Dense):
 
     def power(self, k: int) -> ScaledUnitary:
         """``gamma^k Q^k`` by repeated squaring."""
-        steps = whole_number(k, "k", 0)
+        steps = whole_number(k, "k", 0, INT64_LIMIT)
         Q, square = np.eye(self.size, dtype=self.unitary.dtype), self.unitary
         for bit in reversed(f"{steps:b}"):
             if bit == "1":
@@ -179,7 +179,7 @@ def is_diagonal(matrix: Array) -> bool:
 
 def _finite_power(matrix: Array, k: int) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
-        power: Array = np.linalg.matrix_power(matrix, whole_number(k, "k", 0))
+        power: Array = np.linalg.matrix_power(matrix, whole_number(k, "k", 0, INT64_LIMIT))
     if not np.isfinite(power).all():
         raise OverflowError(f"A to the power of {k} leaves float64.")
     return power

@@ -24,6 +24,7 @@ MODULI = (0.0, 1.0)  # r_min, r_max of the LRU
 GAMMAS = (0.9, 0.999)  # of RotRNN
 MAX_PHASE = 2.0 * math.pi
 TIME_STEPS = (0.001, 0.1)  # of S4, S4D and S5
+LARGEST_STEP = 1e6
 _FULL_TURN = 2.0 * math.pi * (1.0 + 1e-5)  # 2 pi as float32, or written with five digits, is the full turn
 
 
@@ -42,7 +43,9 @@ def checked_moduli(r_min: Any, r_max: Any) -> tuple[float, float]:
             f"r_max={shown(r_max)}."
         )
     if low == 1.0:
-        raise ValueError("r_min must be below 1: at 1 every unit keeps its energy for ever and its normalizer is zero.")
+        raise ValueError(
+            f"r_min must be below 1, got {shown(r_min)}: at 1 every unit keeps its energy for ever and its normalizer is zero."
+        )
     return low, high
 
 
@@ -83,11 +86,11 @@ def checked_time_steps(dt_range: Any) -> tuple[float, float]:
     Raises
     ------
     ValueError
-        Not two finite numbers 0 < low <= high.
+        Not two numbers 0 < low <= high <= 1e6.
     """
     low, high = (real_number(end, "dt_range") for end in pair_of(dt_range, "dt_range"))
-    if not 0.0 < low <= high < math.inf:
-        raise ValueError(f"dt_range must be two numbers 0 < low <= high, got {shown(dt_range)}.")
+    if not 0.0 < low <= high <= LARGEST_STEP:
+        raise ValueError(f"dt_range must be two numbers 0 < low <= high <= {LARGEST_STEP:g}, got {shown(dt_range)}.")
     return math.log(low), math.log(high)
 
 

@@ -22,7 +22,6 @@ from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Diagonal
 from signalprop.recurrences.power_sums import Floats, complex_expm1
 
-LARGEST_STEP = 1e6
 _MOST_STORED = 10**4  # states of a matrix that is stored
 _PAIRED = "because conjugate pairs are kept once"
 
@@ -218,10 +217,10 @@ def _steps(kind: str, dt: ArrayLike | None, dt_range: tuple[float, float], count
     given = real_array(dt, "dt", None, finite=False)
     if given.shape not in ((), (1,), (count,)):
         raise ValueError(f"dt must be one number or {count} of them, got shape {given.shape}.")
-    outside = ~((given > 0.0) & (given <= LARGEST_STEP))
+    outside = ~((given > 0.0) & (given <= laws.LARGEST_STEP))
     if outside.any():
         worst = float(given[outside].flat[0])
-        wanted = f"at most {LARGEST_STEP:g}" if worst > 0.0 else "a positive finite number"
+        wanted = f"at most {laws.LARGEST_STEP:g}" if worst > 0.0 else "a positive finite number"
         raise ValueError(f"dt must be {wanted}, got {worst}.")
     return np.array(np.broadcast_to(given, (count,)))
 

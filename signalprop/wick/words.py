@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from signalprop._checks import whole_number
+from signalprop._checks import listed, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop.fields import Field, as_field
 
@@ -68,11 +68,9 @@ def trace_moment(words: Iterable[Word], field: str = "real", *, max_states: int 
     """
     real = _reverses(as_field(field))
     if isinstance(words, str):
-        raise ValueError(f"words must be a list of words, got the string {words!r}; write [{words!r}].")
-    if not isinstance(words, Iterable):
-        raise ValueError(f"words must be a list of words, got {words!r}.")
+        raise ValueError(f"words must be a list of words, got the string {shown(words)}; write [{shown(words)}].")
     limit = whole_number(max_states, "max_states", 1)
-    letters = [read_word(word) for word in words]
+    letters = [read_word(word) for word in listed(words, "words", "words")]
     if (total := sum(map(len, letters))) > MAX_LETTERS:
         raise ValueError(
             f"loop equations take words of at most {MAX_LETTERS} letters in all, got {total}; "
@@ -115,10 +113,11 @@ def read_word(word: Word) -> str:
     >>> read_word("G^2G*"), read_word(("G", "G*^2"))
     ('GGH', 'GHH')
     """
-    refusal = f"a word is a string like 'GGG*G*' or a sequence of pieces like ('G^3', 'G*^3'), got {word!r}."
-    if not isinstance(word, Iterable):
-        raise ValueError(refusal)
-    pieces = [word] if isinstance(word, str) else list(word)
+    refusal = f"a word is a string like 'GGG*G*' or a sequence of pieces like ('G^3', 'G*^3'), got {shown(word)}."
+    try:
+        pieces = [word] if isinstance(word, str) else listed(word, "word", "pieces")
+    except ValueError:
+        raise ValueError(refusal) from None
     letters = []
     for piece in pieces:
         if not isinstance(piece, str):
@@ -128,7 +127,7 @@ def read_word(word: Word) -> str:
         while position < len(text):
             if text[position] != "G":
                 raise ValueError(
-                    f"words have the letters G and G* with optional powers, got {text[position]!r} in {piece!r}."
+                    f"words have the letters G and G* with optional powers, got {text[position]!r} in {shown(piece)}."
                 )
             position += 1
             letter = "G"
@@ -140,8 +139,9 @@ def read_word(word: Word) -> str:
                 while digits < len(text) and text[digits].isascii() and text[digits].isdigit():
                     digits += 1
                 if digits == position + 1:
-                    raise ValueError(f"a power ^ needs a whole number after it, got {piece!r}.")
-                power, position = whole_number(int(text[position + 1 : digits]), "a power", 0, 10_000), digits
+                    raise ValueError(f"a power ^ needs a whole number after it, got {shown(piece)}.")
+                written = text[position + 1 : digits].lstrip("0")[:20] or "0"  # twenty digits are too many anyway
+                power, position = whole_number(int(written), "a power", 0, 10_000), digits
             letters.append(letter * power)
     return "".join(letters)
 

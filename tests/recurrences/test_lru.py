@@ -69,7 +69,7 @@ def test_ring_limit(r_min, r_max):
 
 
 def test_no_limit_at_the_unit_circle():
-    with pytest.raises(ValueError, match=r"r_max must be below 1 here: .* like log t"):
+    with pytest.raises(ValueError, match=r"r_max must be below 1 here, got 1.0: .* like log t"):
         lru_average_limit(0.5, 1.0)
     path = lru_average(10**5, r_max=1.0, normalized=False).energy
     assert path[-1] == pytest.approx(math.log(10**5) + 0.5772156649, rel=1e-5)  # the harmonic sum
