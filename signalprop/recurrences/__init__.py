@@ -18,6 +18,7 @@ from signalprop.recurrences.lru_layer import LRU, lru
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Diagonal, Rotations
 from signalprop.recurrences.power_sums import poisson_kernel, poisson_mean
+from signalprop.recurrences.report import Report, report, report_on
 from signalprop.recurrences.rotrnn_layer import RotRNN, rotrnn
 from signalprop.recurrences.sampled import SampledEnergies
 from signalprop.recurrences.state_space import hippo_legs, hippo_normal, hippo_normal_modes, s4, s4d_lin, s5
@@ -28,6 +29,7 @@ __all__ = [
     "Dense",
     "Diagonal",
     "LinearRecurrence",
+    "Report",
     "RotRNN",
     "Rotations",
     "SampledEnergies",
@@ -44,6 +46,8 @@ __all__ = [
     "orthogonal",
     "poisson_kernel",
     "poisson_mean",
+    "report",
+    "report_on",
     "rotrnn",
     "rotrnn_average",
     "s4",

@@ -66,6 +66,7 @@ EXCLUDED = {
     "citations.is_topic": "answers about anything",
     "recurrences.laws.ring_log_moduli": "takes the module of its arrays",
     "recurrences.averages.Average": "made by functions",
+    "recurrences.report.Report": "made by report",
     "recurrences.sampled.SampledEnergies": "made by LinearRecurrence.sample",
     "montecarlo.estimate.Estimate": "made by its class methods",
     "montecarlo.sampling.Sample": "made by sample",
@@ -184,6 +185,10 @@ CALLS: dict[str, dict[str, Any]] = {
     "recurrences.lti.LinearRecurrence": {"A": 0.5 * EYE, "B": EYE, "C": EYE, "first": EYE},
     "recurrences.rotrnn_layer.RotRNN": {
         "angles": ((0.25,),), "B": (((1.0,), (0.5,)),), "C": ((1.0, 0.5),), "gamma": 0.5, "log_rate": None, "basis": None,
+    },
+    "recurrences.report.report": {"kind": "lru"},
+    "recurrences.report.report_on": {
+        "recurrence": lambda: recurrences.LinearRecurrence(0.5 * EYE, EYE), "about": "half",
     },
     "recurrences.dense_operators.Dense": {"matrix": 0.5 * EYE},
     "recurrences.dense_operators.Triangular": {"matrix": 0.5 * EYE},

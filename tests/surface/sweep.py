@@ -40,6 +40,7 @@ ALIASES = {
     "recurrences.dense_operators.Dense.matrix": "A", "recurrences.dense_operators.Triangular.matrix": "A",
     "recurrences.operators.Diagonal.from_values.values": "A|log_modulus",
     "recurrences.dense_operators.ScaledUnitary.unitary": "A",
+    "recurrences.report.report.state_size": "B",
     "nn.dense.DenseLinearRNN.scale_options": "option of the scale",
     "nn.scan.rotation_scan.decay": "coefficients", "nn.scan.rotation_scan.angle": "coefficients",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Energy against step of one recurrence, as ``signalprop recurrence --plot`` draws it."""
+"""The picture of a `Report`: energy against step, as ``signalprop recurrence --plot`` draws it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from signalprop._house_style import house_style
 
 if TYPE_CHECKING:
-    from signalprop.cli.recurrence import Report
+    from signalprop.recurrences.report import Report
 
 EXACT, FIRST, AVERAGE = "#0072B2", "#009E73", "#D55E00"
 
 
-def path_figure(found: Report) -> Figure:
+def picture(found: Report) -> Figure:
     """The exact path from zero, by the first-step rule and averaged over weights where those exist, the limit, draws."""
     with house_style():
         figure = Figure(figsize=(7.2, 4.2))
