@@ -135,48 +135,52 @@ def sample(
 
 
 def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> None:
-    n, k, field, method, seed = result.n, result.k, result.field, result.method, result.seed
-    activation, tied, negative_slope = result.layer.activation, result.layer.tied, result.layer.negative_slope
-    about = {
-        "n": n,
-        "k": k,
-        "c": k / math.sqrt(n),
-        "field": field.value,
-        "model": model.value,
-        "method": method.value,
-        "activation": activation.value,
-        "tied": tied,
-        "seed": seed,
-    }
+    n, k, field, activation = result.n, result.k, result.field, result.layer.activation
     sure = "sampled, with its error or interval above"
     if estimate.log_exact is not None:
-        sure += f"; the exact mean is {mean_status(field) if tied else 'P, proved'}"
-    cited = f"signalprop cite sample --field {field.value} --method {method.value}"
+        sure += f"; the exact mean is {mean_status(field) if result.layer.tied else 'P, proved'}"
+    cited = f"signalprop cite sample --field {field.value} --method {result.method.value}"
     if activation.value != ActivationName.LINEAR:
         cited += f" --activation {activation.value}"
     if as_json:
+        about = {
+            "n": n, "k": k, "c": k / math.sqrt(n), "field": field.value, "model": model.value, "method": result.method.value,
+            "activation": activation.value, "tied": result.layer.tied, "seed": result.seed,
+        }  # fmt: skip
         print_json({**about, **estimate.as_dict(), "status": sure, "cite": cited})
         return
-    energy_name = by_model(model, rnn="||h(k)||^2/||x||^2", driven="||h(t)||^2/n")
-    layer = activation.value + (f" (slope {negative_slope:g})" if activation.value == ActivationName.LEAKY_RELU else "")
-    kind = f"{'recurrent' if tied else 'feed-forward'} {layer} network with {field.value} weights"
+    _print_heading(result, estimate, model)
+    rows = _rows_of_repetitions(estimate) if estimate.repeated else _rows_of_draws(estimate)
+    print_rows([*rows, ("verdict", in_options(estimate.verdict)), ("how sure", sure), ("to cite", cited)])
+    if model is Model.DRIVEN and result.method.value == MethodName.KRYLOV:
+        print()
+        print_text("Energy given one input direction reused at every step; its mean is the same.")
+        print_text("For ||h(t)||^2/n itself: --method dense")
+
+
+def _print_heading(result: Sample, estimate: Estimate, model: Model) -> None:
+    """What was drawn."""
+    n, k, chosen = result.n, result.k, result.layer
+    layer = chosen.activation.value
+    if layer == ActivationName.LEAKY_RELU:
+        layer += f" (slope {chosen.negative_slope:g})"
+    kind = f"{'recurrent' if chosen.tied else 'feed-forward'} {layer} network with {result.field.value} weights"
     drawn = f"{result.samples} {'repetitions' if estimate.repeated else 'draws'}"
-    print_text(f"{drawn} of a {kind}, method {method.value}, seed {seed}")
+    print_text(f"{drawn} of a {kind}, method {result.method.value}, seed {result.seed}")
+    energy_name = by_model(model, rnn="||h(k)||^2/||x||^2", driven="||h(t)||^2/n")
     print_text(f"width n = {n}, k = {counted(k, 'step')} = {number(k / math.sqrt(n), 4)} sqrt(n); energy {energy_name}")
     print()
-    closing = (("how sure", sure), ("to cite", cited))
-    exact = "not known" if estimate.log_exact is None else show(estimate.log_exact)
-    if estimate.repeated:
-        print_rows(
-            (
-                ("mean", f"{show(estimate.log_mean)} +- {percent(estimate.relative_stderr)}"),
-                ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
-                ("exact mean", exact),
-                ("verdict", in_options(estimate.verdict)),
-                *closing,
-            )
-        )
-        return
+
+
+def _rows_of_repetitions(estimate: Estimate) -> list[tuple[str, str]]:
+    return [
+        ("mean", f"{show(estimate.log_mean)} +- {percent(estimate.relative_stderr)}"),
+        ("95 % interval", " .. ".join(map(show, estimate.log_interval))),
+        ("exact mean", _exact(estimate)),
+    ]
+
+
+def _rows_of_draws(estimate: Estimate) -> list[tuple[str, str]]:
     quantiles = dict(estimate.log_quantiles)
     error = percent(estimate.relative_error)
     if not estimate.trusted:
@@ -189,19 +193,16 @@ def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> N
         tail = f"{estimate.tail_index:.2g} +- {estimate.tail_index_stderr:.2g}   (variance looks infinite below 2, mean below 1)"
     inner = few if math.isnan(quantiles[0.05]) else f"{show(quantiles[0.05])} .. {show(quantiles[0.95])}"
     low, high = next((show(low), show(high)) for q, low, high in estimate.log_intervals if q == 0.5)
-    rows = [
+    return [
         ("median draw", f"{show(estimate.log_median)}   (95 % interval {low} .. {high})"),
         ("90 % of draws", inner),
         ("mean", f"{show(estimate.log_mean)} +- {error}"),
-        ("exact mean", exact),
+        ("exact mean", _exact(estimate)),
         ("top 1 % carry", f"{100 * estimate.tail_share:.1f} % of the sum"),
-        ("effective size", f"{estimate.ess:.0f} of {result.samples} draws"),
+        ("effective size", f"{estimate.ess:.0f} of {estimate.samples} draws"),
         ("tail index", tail),
-        ("verdict", in_options(estimate.verdict)),
-        *closing,
     ]
-    print_rows(rows)
-    if model is Model.DRIVEN and method.value == MethodName.KRYLOV:
-        print()
-        print_text("Energy given one input direction reused at every step; its mean is the same.")
-        print_text("For ||h(t)||^2/n itself: --method dense")
+
+
+def _exact(estimate: Estimate) -> str:
+    return "not known" if estimate.log_exact is None else show(estimate.log_exact)
