@@ -24,7 +24,7 @@ def comparisons(quick):
     for cells in (1000,) if quick else (1000, 10_000, 100_000):
         plan = Plan("complex", range(10, 10 + cells // 20), k=range(1, 21), samples=100)
         yield Comparison(
-            "cells of 100 draws, k = 1 .. 20", "cells", cells, "a cell",
+            "cells of 100 draws, k = 1 .. 20", "cells", cells, "per cell",
             [
                 Contender("run: draws, files, table; one thread", OURS, lambda p=plan: whole(p), cells, 0.0),
                 Contender("draws alone, one thread", FLOOR, lambda p=plan: draw_alone(p), cells, 0.0),

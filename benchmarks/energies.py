@@ -39,7 +39,7 @@ def comparisons(quick):
         n, k = drawn(count)
         few_n, few_k = n[:100], k[:100]
         yield Comparison(
-            "complex Q, random n <= 1e12, k <= 1e4", "values", count, "a value",
+            "complex Q, random n <= 1e12, k <= 1e4", "values", count, "per value",
             [
                 Contender("rnn_energy", OURS, lambda n=n, k=k: energy.rnn_energy(n, k, "complex", log=True), count, 0.0),
                 Contender("one pass over the arrays", FLOOR, lambda n=n, k=k: np.log(n * 1.0) * k, count, 0.0),
@@ -76,7 +76,7 @@ def comparisons(quick):
     for t in (10**4, 10**5) if quick else (10**3, 10**4, 10**5, 10**6):
         whole = np.arange(t + 1)
         yield Comparison(
-            "complex S, n = 1e6", "t", t, "a value",
+            "complex S, n = 1e6", "t", t, "per value",
             [
                 Contender("lru_energy", OURS, lambda t=t: energy.lru_energy(10**6, t, "complex", log=True)),
                 Contender(

@@ -136,7 +136,7 @@
     shown = { path: Advice.path(n, T, field, Plot.steps(T)), T, logG: Math.log(g) };
     draw();
     document.documentElement.dataset.shown = address();
-    clearTimeout(addressTimer); // browsers allow only so many changes a second
+    clearTimeout(addressTimer); // browsers allow only so many changes per second
     addressTimer = setTimeout(() => history.replaceState(null, "", address()), 200);
   }
 

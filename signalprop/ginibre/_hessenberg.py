@@ -6,7 +6,7 @@ by column from the column before its diagonal on. The far columns of a panel mul
 entry of H is read once for all steps; the near ones, `_WINDOW` columns at most, follow step by step.
 
 A number of the field is beta real parts e_0 = 1, e_1 = i, e_2 = j, e_3 = k, each in an array of its own, and
-e_a e_b = _SIGN[a][b] e_{a xor b}; entries of H multiply from the left. The vector is normalised once a pass, and the
+e_a e_b = _SIGN[a][b] e_{a xor b}; entries of H multiply from the left. The vector is normalised once per pass, and the
 norm of each step is read off: over so few steps nothing overflows or vanishes.
 
 The innermost product keeps panel rows in vector registers over all its columns. No loop of Python that numba compiles

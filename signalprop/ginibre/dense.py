@@ -217,7 +217,7 @@ def _tied(
 def _untied(
     n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Fresh weights at every layer: given h, W h is Gaussian with covariance ||h||^2/n, so n numbers a layer suffice."""
+    """Fresh weights at every layer: given h, W h is Gaussian with covariance ||h||^2/n, so n numbers per layer suffice."""
     linear = layer.activation is Activation.LINEAR
     rnn_logs = np.zeros((count, k + 1))
     lru_logs = np.zeros((count, k + 1)) if linear else None

@@ -6,7 +6,7 @@ E|.|^2 = 1 on and above the diagonal, and H_{j+1,j} (j = 1, 2, ..) has squared m
 Gamma(n-j) (complex), chi^2_{4(n-j)}/4 (quaternion), zero once j >= n. Status P.
 
 The state is carried as a vector near unit norm and the log of its norm, so nothing overflows. H^k e_1 lives in the first
-min(k+1, n) coordinates; the cost is O(k min(k,n)^2) flops and O(min(k,n)^2) random numbers a sample.
+min(k+1, n) coordinates; the cost is O(k min(k,n)^2) flops and O(min(k,n)^2) random numbers per sample.
 """
 
 from __future__ import annotations

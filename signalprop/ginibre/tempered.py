@@ -14,7 +14,7 @@ At which steps to move, how often, and into how many pieces a trajectory is cut 
 its own and then kept. When to resample is read off the particles themselves; that keeps the estimate unbiased, since the copies
 stand for the same weighted mean on average. Repetitions are independent and their spread gives the error.
 
-The moves cost O(k^4) flops a particle for k < n.
+The moves cost O(k^4) flops per particle for k < n.
 """
 
 from __future__ import annotations

@@ -218,9 +218,9 @@ def as_cell(
         case Method.DENSE:
             if layer.tied:
                 dense.samples_per_chunk(width, kind)
-            else:  # n numbers a layer and sample
+            else:  # n numbers per layer and sample
                 limit = _LARGEST_ARRAY // kind.beta
-                whole_number(n, "n", 1, limit, "That many numbers a layer do not fit; the mean is exactly 1.")
+                whole_number(n, "n", 1, limit, "That many numbers per layer do not fit; the mean is exactly 1.")
         case _:
             assert_never(how)
     cell = Cell(width, depth, kind, how, layer, count, root)

@@ -105,7 +105,7 @@ class Diagonal:
 
 @dataclass(frozen=True, eq=False)
 class Rotations:
-    r"""Heads ``gamma_h P_h Theta_h P_h^T``: rotations of planes, one modulus a head.
+    r"""Heads ``gamma_h P_h Theta_h P_h^T``: rotations of planes, one modulus per head.
 
     ``angles`` is (H, n//2): plane j of a head turns by ``R(theta_j)``; an odd n leaves one last direction fixed. `basis`
     is (H, n, n) orthogonal, or None for P = I. A product costs N in the coordinates P^T x and n^2 per head in those of x; a

@@ -54,7 +54,7 @@ class Settings:
     clip
         Largest norm of the gradient; 0 for no limit.
     batch, steps, epochs, seed
-        Examples a step, number of steps, or instead of these passes through the training part, root seed of start and order.
+        Examples per step, number of steps, or instead of these passes through the training part, root seed of start and order.
     held_out
         Examples of the validation part (of the test part if there is none) on which loss, accuracy and energies are logged.
     log_every, checkpoint_every

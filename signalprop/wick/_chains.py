@@ -7,7 +7,7 @@ one chain, and a closed chain is one free index, worth a factor n. A chain is kn
 (``other[end]`` is the opposite end), so joining and undoing cost O(1).
 
 The last three pairings are not walked. When 16 chain ends are left the state fits into one 64-bit word (a
-nibble an end), one more pairing is made inside the word, and the 12 ends that remain form one of 11!! = 10395
+nibble per end), one more pairing is made inside the word, and the 12 ends that remain form one of 11!! = 10395
 perfect matchings, whose rank looks up how many indices each of the possible completions closes.
 
 All compiled code of the enumerations is in this file: numba's cache on disk is keyed by the file of the compiled function
