@@ -14,12 +14,13 @@ from signalprop.recurrences.averages import (
 )
 from signalprop.recurrences.dense_draws import gaussian, orthogonal
 from signalprop.recurrences.dense_operators import Dense, ScaledUnitary, Triangular
-from signalprop.recurrences.lru_layer import LRU, lru
+from signalprop.recurrences.lru_draws import lru
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Diagonal, Rotations
+from signalprop.recurrences.planes import LRU, RotRNN
 from signalprop.recurrences.power_sums import poisson_kernel, poisson_mean
 from signalprop.recurrences.report import Report, report, report_on
-from signalprop.recurrences.rotrnn_layer import RotRNN, rotrnn
+from signalprop.recurrences.rotrnn_draws import rotrnn
 from signalprop.recurrences.sampled import SampledEnergies
 from signalprop.recurrences.state_space import hippo_legs, hippo_normal, hippo_normal_modes, s4, s4d_lin, s5
 

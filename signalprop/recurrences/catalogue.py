@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from signalprop.recurrences import LinearRecurrence
+    from signalprop.recurrences.lti import LinearRecurrence
 
 
 class Kind(StrEnum):
@@ -114,7 +114,8 @@ def _dt(options: Mapping[str, Any]) -> str:
 
 
 def _rotrnn(states: int, options: Mapping[str, Any], seed: int) -> Built:
-    from signalprop.recurrences import laws, rotrnn
+    from signalprop.recurrences import laws
+    from signalprop.recurrences.rotrnn_draws import rotrnn
 
     inputs, heads, gamma = options.get("input_size", states), options.get("heads", 1), options.get("gamma")
     phase = options.get("max_phase", laws.MAX_PHASE)
@@ -130,7 +131,8 @@ def _rotrnn(states: int, options: Mapping[str, Any], seed: int) -> Built:
 
 
 def _lru(states: int, options: Mapping[str, Any], seed: int) -> Built:
-    from signalprop.recurrences import laws, lru
+    from signalprop.recurrences import laws
+    from signalprop.recurrences.lru_draws import lru
 
     inputs, phase = options.get("input_size", states), options.get("max_phase", laws.MAX_PHASE)
     r_min, r_max = options.get("r_min", laws.MODULI[0]), options.get("r_max", laws.MODULI[1])
@@ -144,14 +146,14 @@ def _lru(states: int, options: Mapping[str, Any], seed: int) -> Built:
 
 
 def _s4(states: int, options: Mapping[str, Any], seed: int) -> Built:
-    from signalprop.recurrences import s4
+    from signalprop.recurrences.state_space import s4
 
     layer = s4(states, dt=options.get("dt"), seed=seed)
     return Built(f"S4: HiPPO-LegS of size {states}, bilinear, {_dt(options)}", layer)
 
 
 def _s4d_lin(states: int, options: Mapping[str, Any], seed: int) -> Built:
-    from signalprop.recurrences import s4d_lin
+    from signalprop.recurrences.state_space import s4d_lin
 
     channels = options.get("input_size", 1)
     layer = s4d_lin(states, channels=channels, dt=options.get("dt"), seed=seed)
@@ -160,7 +162,7 @@ def _s4d_lin(states: int, options: Mapping[str, Any], seed: int) -> Built:
 
 
 def _s5(states: int, options: Mapping[str, Any], seed: int) -> Built:
-    from signalprop.recurrences import s5
+    from signalprop.recurrences.state_space import s5
 
     inputs = options.get("input_size", states)
     layer = s5(states, inputs, dt=options.get("dt"), seed=seed)
@@ -170,7 +172,7 @@ def _s5(states: int, options: Mapping[str, Any], seed: int) -> Built:
 
 
 def _gaussian(states: int, options: Mapping[str, Any], seed: int) -> Built:
-    from signalprop.recurrences import gaussian
+    from signalprop.recurrences.dense_draws import gaussian
 
     field, scale = options.get("field", Field.REAL), options.get("scale", 1.0)
     layer = gaussian(states, field, scale=scale, seed=seed)
@@ -188,7 +190,7 @@ def _gaussian(states: int, options: Mapping[str, Any], seed: int) -> Built:
 
 
 def _orthogonal(states: int, options: Mapping[str, Any], seed: int) -> Built:
-    from signalprop.recurrences import orthogonal
+    from signalprop.recurrences.dense_draws import orthogonal
 
     gamma = options.get("gamma", 1.0)
     times = "" if gamma == 1.0 else f"gamma = {gamma:.10g} times "

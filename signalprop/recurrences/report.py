@@ -15,12 +15,12 @@ from signalprop.recurrences.laws import checked_correlation
 from signalprop.recurrences.lti import LinearRecurrence
 from signalprop.recurrences.operators import Rotations
 from signalprop.recurrences.power_sums import Floats
+from signalprop.recurrences.report_text import HINT_CORRELATION, decades, page
 from signalprop.recurrences.sampled import SampledEnergies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HINT_CORRELATION = 0.9
 _FILLED = 0.95
 _CURVE = 200  # points of the curve in JSON and in the figure
 
@@ -80,8 +80,6 @@ class Report:
     sampled: SampledEnergies | None
 
     def __str__(self) -> str:
-        from signalprop.recurrences.report_text import page
-
         return page(self)
 
     def plot(self) -> Figure:
@@ -210,12 +208,6 @@ def report_on(
         raise ValueError(f"recurrence must be a LinearRecurrence, got {type(recurrence).__name__}.")
     built = Built(str(about), recurrence)
     return _found(built, horizon, correlation, samples, seed_of(seed), kind="", about=built.about)
-
-
-def decades(last: int) -> NDArray[np.int64]:
-    """1, 3, 10, 30, .. and the last step."""
-    marks = [mark * 10**power for power in range(len(str(last))) for mark in (1, 3)]
-    return np.array([*(mark for mark in marks if mark < last), last])
 
 
 def _found(

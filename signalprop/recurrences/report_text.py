@@ -10,13 +10,13 @@ import numpy as np
 from signalprop._numbers import counted, number, percent, show_value
 from signalprop._text import columns as terminal_columns
 from signalprop._text import lines_of
-from signalprop.recurrences.report import HINT_CORRELATION, decades
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from signalprop.recurrences.report import Report
 
+HINT_CORRELATION = 0.9
 _STEP, _COLUMN = 10, 12
 
 
@@ -100,3 +100,9 @@ def _percent(share: float) -> str:
     if 99.95 <= hundred < 100.0:
         return "more than 99.9 %"
     return f"{hundred:.3g} %" if hundred >= 1e-3 else percent(share)
+
+
+def decades(last: int) -> NDArray[np.int64]:
+    """1, 3, 10, 30, .. and the last step."""
+    marks = [mark * 10**power for power in range(len(str(last))) for mark in (1, 3)]
+    return np.array([*(mark for mark in marks if mark < last), last])

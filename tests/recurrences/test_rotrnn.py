@@ -16,7 +16,7 @@ from signalprop.recurrences import (
     rotrnn,
     rotrnn_average,
 )
-from signalprop.recurrences.rotrnn_layer import orthogonal_from_skew
+from signalprop.recurrences.rotrnn_draws import orthogonal_from_skew
 from tests.gaussian import z_bound
 
 

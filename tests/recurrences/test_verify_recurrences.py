@@ -11,7 +11,7 @@ from signalprop.recurrences import (
     ScaledUnitary,
     lti,
     paths,
-    rotrnn_layer,
+    rotrnn_draws,
     spectral_radius,
     state_space,
 )
@@ -52,7 +52,7 @@ BREAKS = {
     "geometric sum of S5": (paths, "geometric_sum", times(1 + 1e-8), "S5"),
     "increments under AR(1)": (paths, "energy_increments", times(1 + 1e-8), "RotRNN: energy by modes"),
     "first step": (lti, "energy_path", without_first, "first-step rule"),
-    "angles": (rotrnn_layer, "orthogonal_from_skew", times(1.01), "RotRNN"),
+    "angles": (rotrnn_draws, "orthogonal_from_skew", times(1.01), "RotRNN"),
     "to an LRU": (RotRNN, "to_lru", other_lru, "RotRNN as an LRU"),
     "to a RotRNN": (LRU, "to_rotrnn", other_rotrnn, "RotRNN as an LRU"),
     "LegS": (state_space, "_legs", lambda f: lambda n: (f(n)[0], f(n)[1] * (1 + 1e-8)), "S4: bilinear"),

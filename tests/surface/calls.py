@@ -179,11 +179,11 @@ CALLS: dict[str, dict[str, Any]] = {
     "montecarlo.quantiles.quantile_interval": {"ordered": np.arange(40.0)},
     "montecarlo.quantiles.order_ranks": {"count": 40},
     "montecarlo.tail.tail_index": {"ordered": np.arange(100.0)},
-    "recurrences.lru_layer.LRU": {
+    "recurrences.planes.LRU": {
         "log_modulus": (-0.125, -0.25), "phase": (0.125, 0.25), "B": EYE, "C": EYE, "normalizer": (1.0, 2.0), "heads": 1,
     },
     "recurrences.lti.LinearRecurrence": {"A": 0.5 * EYE, "B": EYE, "C": EYE, "first": EYE},
-    "recurrences.rotrnn_layer.RotRNN": {
+    "recurrences.planes.RotRNN": {
         "angles": ((0.25,),), "B": (((1.0,), (0.5,)),), "C": ((1.0, 0.5),), "gamma": 0.5, "log_rate": None, "basis": None,
     },
     "recurrences.report.report": {"kind": "lru"},
@@ -198,7 +198,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "recurrences.averages.drawn_average": {"draw": lambda: lambda seed: recurrences.lru(2, 2, seed=seed)},
     "recurrences.averages.state_space_average": {"kind": "s4"},
     "recurrences.averages.rotrnn_average": {"gamma": None},
-    "recurrences.rotrnn_layer.rotrnn": {"gamma": None},
+    "recurrences.rotrnn_draws.rotrnn": {"gamma": None},
     "recurrences.laws.checked_gammas": {"gamma_min": 0.5, "gamma_max": 0.75},
     "recurrences.laws.gamma_rates": {"gamma_min": 0.5, "gamma_max": 0.75},
     "recurrences.laws.checked_time_steps": {"dt_range": (0.125, 0.25)},
@@ -260,8 +260,8 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "regimes.classify.Law": lambda: regimes.LAWS[Field.REAL, Model.RNN][0],
     "ginibre.dense.Layer": Layer,
     "recurrences.lti.LinearRecurrence": lambda: recurrences.LinearRecurrence(0.5 * EYE, EYE, C=EYE, heads=2),
-    "recurrences.lru_layer.LRU": lambda: recurrences.lru(2, 2, r_max=0.9, output_size=2),
-    "recurrences.rotrnn_layer.RotRNN": lambda: recurrences.rotrnn(4, 2, heads=2, output_size=2),
+    "recurrences.planes.LRU": lambda: recurrences.lru(2, 2, r_max=0.9, output_size=2),
+    "recurrences.planes.RotRNN": lambda: recurrences.rotrnn(4, 2, heads=2, output_size=2),
     "recurrences.dense_operators.Dense": lambda: recurrences.Dense(0.5 * EYE),
     "recurrences.operators.Diagonal": lambda: recurrences.Diagonal([-0.125, -0.25], [0.1, 0.2]),
     "recurrences.operators.Rotations": lambda: recurrences.Rotations([-0.125], [[0.3]], 2),
@@ -286,7 +286,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "initialization.advice.Advice.log_median": {"scale": 1.0},
     "initialization.scale.SafeScale.exploding_share": {"bound": None, "samples": None},
     "recurrences.operators.Diagonal.from_values": {"values": (0.5, 0.25)},
-    "recurrences.lru_layer.LRU.to_rotrnn": {"heads": 2},
+    "recurrences.planes.LRU.to_rotrnn": {"heads": 2},
     "nn.recurrence.Recurrence.initial_state": {"batch": 2},
     "montecarlo.plan.Plan.from_toml": {"text": lambda: short_plan().to_toml()},
 }
@@ -299,7 +299,7 @@ for _kind in ("lru.LRU", "rotrnn.RotRNN", "dense.DenseLinearRNN"):
     METHODS[f"nn.{_kind}.advance"] = {"state": _state}
 for _operator in ("Dense", "Triangular", "ScaledUnitary"):
     METHODS[f"recurrences.dense_operators.{_operator}.power"] = {"k": 2}
-for _family in ("lti.LinearRecurrence", "lru_layer.LRU", "rotrnn_layer.RotRNN"):
+for _family in ("lti.LinearRecurrence", "planes.LRU", "planes.RotRNN"):
     for _name in ("run", "outputs"):
         METHODS[f"recurrences.{_family}.{_name}"] = {"inputs": np.ones((3, 2))}
     for _name in ("energy", "energy_by_head", "stationary_energy", "stationary_by_head", "energy_variance",
