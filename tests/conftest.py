@@ -9,6 +9,17 @@ import pytest
 # Messages in one line, whatever the terminal; tests of the layout set a width of their own.
 os.environ["COLUMNS"] = "300"
 
+
+def pytest_terminal_summary(terminalreporter):
+    """How much of the public surface was swept, whichever process did it."""
+    reports = [each for kind in ("passed", "failed") for each in terminalreporter.stats.get(kind, [])]
+    counts = [value for each in reports for name, value in each.user_properties if name == "public surface"]
+    if counts:
+        from tests.surface.sweep import Count
+
+        terminalreporter.write_line(f"Public surface: {sum((Count(*each) for each in counts), Count())}.")
+
+
 ORACLES = Path(__file__).parent / "oracles"
 
 

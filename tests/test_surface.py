@@ -6,6 +6,7 @@ one without a good value for a parameter fails here. `test_every_odd_value` trie
 """
 
 import inspect
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -69,10 +70,26 @@ def test_a_few_odd_values(places, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_every_odd_value(name):
-    entry = ENTRIES[name]
-    faults = [fault for parameter in sweep.parameters(entry) for fault in sweep.faults(entry, parameter)]
+def test_every_odd_value(name, record_property):
+    faults, count = sweep.swept(ENTRIES[name])
+    record_property("public surface", astuple(count))  # `conftest` adds these up, from all processes
     assert not faults, "\n".join(faults)
+
+
+def test_what_was_tried_is_counted(monkeypatch):
+    monkeypatch.setattr(judge, "HOME", judge.HOME.removesuffix("/signalprop"))
+    entry = Entry(
+        "made.up", lambda: lambda n: np.zeros(7)[int(n)], inspect.signature(lambda n: n), {"n": 6}, {"n": "int"}
+    )
+    faults, count = sweep.swept(entry)
+    assert count.functions == 1
+    assert count.calls > 100
+    assert count.refused >= count.unclear > 10
+    assert count.faults == len(faults) >= count.unclear
+    assert str(count + count) == (
+        f"2 functions, {2 * count.calls} calls with an odd value, {2 * count.refused} of them refused; "
+        f"{2 * count.unclear} exceptions that are not sentences, {2 * count.faults} faults in all"
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib
 
+from signalprop._checks import function_or_none, seed_of
 from signalprop._house_style import house_style
 from signalprop._provenance import provenance
 from signalprop.fields import one_of
@@ -50,6 +51,8 @@ def reproduce(
         An unknown quality, or an unknown figure.
     """
     names = figures_of(quality, only)
+    seed_of(seed)
+    function_or_none(progress, "progress")
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
     written = []
@@ -91,6 +94,7 @@ def figures_of(quality: str, only: str | None = None) -> tuple[str, ...]:
         names += tuple(filter(_has_results, FULL_FIGURES))
     if only is None:
         return names
+    only = one_of(only, FIGURES + FULL_FIGURES, "only")
     if only in FULL_FIGURES and not _has_results(only):
         raise ValueError(
             f"the figure {only!r} is drawn from the trainings under benchmarks/, which are in a checkout of the repository and "
@@ -98,7 +102,7 @@ def figures_of(quality: str, only: str | None = None) -> tuple[str, ...]:
         )
     if only in FULL_FIGURES and quality != "full":
         raise ValueError(f"the figure {only!r} is drawn in the full quality only; add quality='full'.")
-    return (one_of(only, names, "only"),)
+    return (only,)
 
 
 def _has_results(name: str) -> bool:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from signalprop._checks import listed, shown
 from signalprop.fields import Field
 
 FIELDS = tuple(field.value for field in Field)
@@ -45,12 +46,24 @@ def run(checks: Iterable[Check]) -> Iterator[Outcome]:
     """Run the checks one by one and yield their outcomes.
 
     An exception inside a check counts as an infinite deviation; its text is appended to the name.
+
+    Raises
+    ------
+    ValueError
+        Anything but a list of checks.
     """
-    for check in checks:
-        start = time.perf_counter()
-        name = check.name
-        try:
-            worst = float(check.deviation())
-        except Exception as error:
-            worst, name = math.inf, f"{name} [{type(error).__name__}: {error}]"
-        yield Outcome(name, check.grid, check.unit, worst, check.allowed, time.perf_counter() - start)
+    given = listed(checks, "checks", "checks")
+    for check in given:
+        if not isinstance(check, Check):
+            raise ValueError(f"checks must be a list of Check, got {shown(check)} in it.")
+    return map(_outcome, given)
+
+
+def _outcome(check: Check) -> Outcome:
+    start = time.perf_counter()
+    name = check.name
+    try:
+        worst = float(check.deviation())
+    except Exception as error:
+        worst, name = math.inf, f"{name} [{type(error).__name__}: {error}]"
+    return Outcome(name, check.grid, check.unit, worst, check.allowed, time.perf_counter() - start)

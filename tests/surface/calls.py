@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
 from torch import nn
 
 import signalprop
-from signalprop import recurrences, regimes
+from signalprop import recurrences, regimes, verify
 from signalprop.fields import Field
 from signalprop.ginibre.dense import Layer
 from signalprop.ginibre.tempered import schedule
@@ -36,10 +36,7 @@ MORE = (
     "signalprop.montecarlo.quantiles", "signalprop.spread", "signalprop.tasks.listops", "signalprop.training.settings",
 )  # fmt: skip
 EXCLUDED = {
-    "figures.reproduce.reproduce": "draws for minutes; its names are checked in tests/figures",
-    "figures.reproduce.figures_of": "takes a plan of figures from reproduce",
-    "verify.all_checks": "its one argument is a switch of what is listed",
-    "verify.check.run": "takes what all_checks lists",
+    "figures.reproduce.reproduce": "draws for seconds at each call; it checks by figures_of, seed_of and function_or_none",
     "verify.check.Check": "made by the package",
     "verify.check.Outcome": "made by verify.run",
     "initialization.advice.Advice": "made by advise",
@@ -52,19 +49,11 @@ EXCLUDED = {
     "ginibre.tempered.room": "the cost of checked arguments",
     "ginibre.tempered.seconds": "the cost of checked arguments",
     "spread.log_relative_variance": "the body of relative_variance, for checked arguments",
-    "fields.by_field": "hands on what it is given",
-    "models.by_model": "hands on what it is given",
-    "fields.member": "how the package refuses a name; swept wherever a name is taken",
-    "fields.one_of": "the same",
-    "fields.choices": "the same",
     "tasks.task.Task": "made by the makers of tasks, which are swept",
     "tasks.task.Split": "made by the makers of tasks, which are swept",
     "tasks.memory.adding": "has no bound on memory yet",
     "tasks.memory.copy_memory": "has no bound on memory yet",
-    "_cost.allow": "checks its bounds when it is entered",
-    "initialization.jax.ginibre": "checks its options when a kernel is drawn",
-    "citations.is_topic": "answers about anything",
-    "recurrences.laws.ring_log_moduli": "takes the module of its arrays",
+    "recurrences.laws.ring_log_moduli": "a kernel: takes arrays and checks nothing",
     "recurrences.averages.Average": "made by functions",
     "recurrences.report.Report": "made by report",
     "recurrences.sampled.SampledEnergies": "made by LinearRecurrence.sample",
@@ -76,7 +65,7 @@ EXCLUDED = {
     "citations.Topic": "made by the package",
     "nn.recurrence.State": "made by initial_state",
     "nn.recurrence.System": "made by system",
-    "nn.recurrence.Recurrence": "abstract",
+    "nn.recurrence.Recurrence": "abstract; swept as each layer that is one",
     "training.trainer.Run": "made by train",
     "training.energies.StateEnergies": "a running sum of the trainer",
     "ginibre.tempered.Move": "made by schedule",
@@ -150,6 +139,13 @@ CALLS: dict[str, dict[str, Any]] = {
     "exact.lru_energy": {"scale": Fraction(1, 2)},
     "symbolic.symbol": {"name": "n"},
     "models.as_model": {"name": "model"},
+    "fields.member": {"options": Field, "name": "field"},
+    "fields.one_of": {"options": ("real", "complex"), "name": "field"},
+    "fields.choices": {"options": ("real", "complex")},
+    "figures.reproduce.figures_of": {"quality": "quick", "only": "critical_rnn"},
+    "verify.check.run": {"checks": lambda: [verify.Check("one", "here", "ulp", 1.0, lambda: 0.5)]},
+    "initialization.jax.ginibre": {"scale": None, "tolerance": None},
+    "initialization.jax.ginibre()": {"scale": None, "tolerance": None, "shape": (6, 6)},
     "citations.cite": {"field": "real", "topics": ("energy",)},
     "citations.references": {"field": "real", "topics": ("energy",)},
     "citations.resolve": {"field": "real", "topics": ("energy",)},
@@ -249,6 +245,19 @@ CALLS: dict[str, dict[str, Any]] = {
     "wick.reference.permutation_counts": {"k": 3},
     "wick.reference.matching_counts": {"k": 2},
 }  # fmt: skip
+
+
+def drawn_by_jax(horizon: Any, shape: Any, *, scale: Any, **options: Unpack[ScaleOptions]) -> np.ndarray:
+    """A kernel of the initializer, which checks its shape when it draws."""
+    import jax
+
+    from signalprop.initialization.jax import ginibre
+
+    return np.asarray(ginibre(horizon, scale=scale, **options)(jax.random.key(0), shape))
+
+
+# Functions that public ones give.
+GIVEN: dict[str, Callable[..., Any]] = {"initialization.jax.ginibre()": drawn_by_jax}
 # An object of each class whose methods are swept, and what these need otherwise.
 OBJECTS: dict[str, Callable[[], Any]] = {
     "montecarlo.estimate.Estimate": lambda: signalprop.Estimate.from_logs(PATHS[0], 0.5),
@@ -313,6 +322,10 @@ UNSWEPT_PARAMETERS = {
     "directory": "a path: the operating system speaks", "path": "a path: the operating system speaks",
     "executor": "takes any executor of concurrent.futures and Dask", "device": "PyTorch's own", "dtype": "PyTorch's own",
     "_variance": "private", "xp": "a namespace of arrays",
+    "models.as_model.name": "a word for the message", "fields.member.name": "the same", "fields.one_of.name": "the same",
+    "fields.member.options": "an enumeration of the package", "fields.one_of.options": "names that the package lists",
+    **dict.fromkeys([f"fields.by_field.{field}" for field in Field], "handed on as it is"),
+    **dict.fromkeys([f"models.by_model.{model}" for model in Model], "handed on as it is"),
 }  # fmt: skip
 
 
@@ -385,7 +398,7 @@ def public() -> dict[str, Any]:
 def entries() -> dict[str, Entry]:
     """What is swept."""
     found = {}
-    for label, one in public().items():
+    for label, one in (public() | GIVEN).items():
         is_enum = inspect.isclass(one) and issubclass(one, str)
         if label not in EXCLUDED and not is_enum:  # names of an enumeration are checked where they are read
             found[label] = _entry(label, lambda one=one: one, one, CALLS.get(label, {}))

@@ -1,6 +1,7 @@
 """One argument at a time is replaced by odd values; what is neither right nor a sentence is a fault."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ DOCUMENTED = {
 MASKED = {
     "montecarlo.estimate.Estimate.from_logs.logs": "masked draws are left out",
     "montecarlo.estimate.Estimate.from_repetitions.logs": "the same",
+    "citations.is_topic.name": "no topic",
 }
 
 
@@ -34,6 +36,7 @@ SECONDS, GIGABYTES = 1.0, 1.0
 
 # Where a message has another word for an argument, and what is said of an answer or a cost rather than of an argument.
 ALIASES = {
+    "fields.member.value": "field", "fields.one_of.value": "field",
     "citations.canonical.name": "topic", "montecarlo.estimate.Estimate.from_logs.logs": "log-energies|an estimate",
     "montecarlo.estimate.Estimate.from_repetitions.logs": "log-energies|an estimate",
     "initialization.propagation.propagate.weights": "matrix",
@@ -54,11 +57,38 @@ UNREAD = ("ResidualBlock.forward.lengths", "radius.only_side_of_one")
 TENSORS_KEPT = ("nn.parameter_groups.parameter_groups",)  # a learning rate may be a tensor and stays one
 
 
-class Counter:
-    """How much was tried."""
+@dataclass
+class Count:
+    """What was tried: functions, calls, errors among their outcomes, and those that are no sentence or another fault."""
 
-    calls = 0
-    refused = 0
+    functions: int = 0
+    calls: int = 0
+    refused: int = 0
+    unclear: int = 0
+    faults: int = 0
+
+    def __add__(self, other: "Count") -> "Count":
+        return Count(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.functions} functions, {self.calls} calls with an odd value, {self.refused} of them refused; "
+            f"{self.unclear} exceptions that are not sentences, {self.faults} faults in all"
+        )
+
+
+class Counter:
+    """How much was tried in this process."""
+
+    count = Count()
+
+
+def swept(entry: Entry) -> tuple[list[str], Count]:
+    """All faults of an entry, and what was tried to find them."""
+    Counter.count = Count(functions=1)
+    found = [each for parameter in parameters(entry) for each in faults(entry, parameter)]
+    Counter.count.faults = len(found)
+    return found, Counter.count
 
 
 def parameters(entry: Entry) -> list[str]:
@@ -78,7 +108,7 @@ def faults(entry: Entry, parameter: str, odd: Iterable[tuple[str, Any]] | None =
             yield f"{entry.name}() has no good call: {plain.error!r}"
             return
         if found.error is not None:
-            why = judge.not_a_sentence(found.error, names(entry, parameter))
+            why = unclear(found, entry, parameter)
             if why:
                 yield f"{label} {why}"
             elif must:
@@ -99,7 +129,7 @@ def fault(entry: Entry, parameter: str, good: Any, value: Any) -> Iterator[str]:
     found = tried(entry, parameter, value)
     label = f"{entry.name}({parameter}={shown(value)})"
     if found.error is not None:
-        why = judge.not_a_sentence(found.error, names(entry, parameter))
+        why = unclear(found, entry, parameter)
         if why:
             yield f"{label} {why}"
         return
@@ -125,11 +155,19 @@ def fault(entry: Entry, parameter: str, good: Any, value: Any) -> Iterator[str]:
 
 
 def tried(entry: Entry, parameter: str, value: Any) -> Outcome:
-    Counter.calls += 1
+    Counter.count.calls += 1
     with allow(hours=SECONDS / 3600.0, gigabytes=GIGABYTES):  # what costs more is refused, in a sentence
         found = outcome(lambda: entry.call(**{parameter: value}))
-    Counter.refused += found.error is not None
+    Counter.count.refused += found.error is not None
     return found
+
+
+def unclear(found: Outcome, entry: Entry, parameter: str) -> str | None:
+    """Why an error is no sentence, or None."""
+    assert found.error is not None
+    why = judge.not_a_sentence(found.error, names(entry, parameter))
+    Counter.count.unclear += why is not None
+    return why
 
 
 def names(entry: Entry, parameter: str) -> list[str]:
@@ -152,10 +190,8 @@ def shown(value: Any) -> str:
 
 
 def beyond_callers(entry: Entry, value: Any) -> bool:
-    """Whether a number is too large for a sampler of one chunk or an enumeration, whose callers decide what is affordable."""
-    inner = entry.name.startswith(("ginibre.", "wick.reference.")) and not entry.name.endswith(
-        ("log_paths", "estimate")
-    )
+    """Whether a number is too large for a sampler of one chunk, whose callers decide what is affordable."""
+    inner = entry.name.startswith("ginibre.") and not entry.name.endswith(("log_paths", "estimate"))
     try:
         return inner and not isinstance(value, (str, bytes)) and not abs(float(value)) <= 300.0
     except OverflowError:
