@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+from contextlib import suppress
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -305,16 +306,26 @@ def _masked(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(_masked(item) for item in value)
 
 
+def _truth_inside(value: Any) -> bool:
+    """Whether a truth value stands in a list of numbers, or in a list of such lists."""
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(item, (bool, np.bool_)) or _truth_inside(item) for item in value)
+    return False
+
+
 def any_array(value: Any, name: str, what: str) -> NDArray[Any]:
     """`value` as an array of whatever it holds; `what` begins the sentence for what holds nothing of the kind."""
     if _masked(value):
         raise ValueError(f"{name} has masked entries, got {shown(value)}; fill them with numbers first.")
-    try:
-        if not isinstance(value, (bytes, bytearray, memoryview)):  # no bytes for numbers
-            return np.asarray(value)
-    except _REFUSED:
-        pass
-    raise ValueError(f"{what}, got {shown(value)}.")
+    array: NDArray[Any] | None = None
+    if not isinstance(value, (bytes, bytearray, memoryview)):  # no bytes for numbers
+        with suppress(*_REFUSED):
+            array = np.asarray(value)
+    if array is None:
+        raise ValueError(f"{what}, got {shown(value)}.")
+    if array.dtype.kind in "iufc" and _truth_inside(value):  # which NumPy takes for 0 and 1
+        raise ValueError(f"{name} must hold numbers, not truth values, got {shown(value)}.")
+    return array
 
 
 def _as_doubles(array: NDArray[Any]) -> NDArray[Any]:
