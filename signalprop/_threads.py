@@ -104,9 +104,13 @@ class Threads:
         self._tasks.put((future, function, arguments))
         return future
 
-    def stop(self) -> None:
-        """Drop the tasks that nobody has begun, tell the others to stop, and wait a second at most for them."""
+    def tell(self) -> None:
+        """Drop the tasks that nobody has begun, and tell the others to stop."""
         self._flag[0] = 1
+
+    def stop(self) -> None:
+        """As `tell`, and wait a second at most for the tasks."""
+        self.tell()
         for _ in self._threads:
             self._tasks.put(None)
         deadline = time.monotonic() + FAREWELL

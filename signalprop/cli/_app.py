@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from signalprop import __version__
-from signalprop.cli._standard_streams import escape_what_cannot_be_encoded, open_closed, written
+from signalprop.cli._leaving import watch
+from signalprop.cli._standard_streams import CTRL_C, escape_what_cannot_be_encoded, open_closed, written
 from signalprop.cli._terminal import sentences
 from signalprop.cli._usage import Commands
 from signalprop.cli.cite import CONTEXT as CITE_CONTEXT
@@ -68,12 +69,14 @@ def main() -> None:
     _own_matplotlib()
     open_closed()
     escape_what_cannot_be_encoded()
+    watch()
     try:
         with written():
             app()
     except SystemExit as end:
+        # A thread that was left behind would be running while Python takes itself down, which takes a second of its own at times.
         threads = sys.modules.get("signalprop._threads")
-        if threads is not None and threads.left_behind():  # one of them would be running while Python takes itself down
+        if end.code == CTRL_C or (threads is not None and threads.left_behind()):
             os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
         raise
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from signalprop._text import NARROWEST, columns, lines_of
-from signalprop.cli._standard_streams import CTRL_C, is_of_output
+from signalprop.cli._standard_streams import is_of_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,14 +47,11 @@ def print_json(content: dict[str, Any]) -> None:
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Turn a refusal into one sentence on standard error, in the words of the command line, and exit code 2; Ctrl-C into 130."""
+    """Turn a refusal into one sentence on standard error, in the words of the command line, and exit code 2."""
     import typer
 
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo("\nstopped", err=True)
-        raise typer.Exit(CTRL_C) from None
     except (ValueError, OverflowError, OSError, MemoryError) as error:
         if is_of_output(error):  # for the entry point
             raise

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from signalprop.cli._leaving import saying
 from signalprop.cli._standard_streams import written
 from signalprop.cli._terminal import wrapped
 
@@ -26,6 +27,7 @@ class Commands(TyperGroup):
         with (
             written(),
             _wrapped_usage(),
+            saying(lambda: "stopped"),
         ):  # inside of Typer, which has an exit code of its own for a reader that has gone
             return super().invoke(ctx)
 

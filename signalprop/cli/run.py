@@ -10,8 +10,8 @@ import typer
 
 from signalprop._numbers import counted, finite, show
 from signalprop.cli._again import again
+from signalprop.cli._leaving import saying
 from signalprop.cli._options import Json, MaxHours
-from signalprop.cli._standard_streams import CTRL_C
 from signalprop.cli._terminal import in_options, print_json, print_noted, print_text, sentences
 
 
@@ -39,12 +39,9 @@ def run(
         from signalprop.montecarlo.run import run as draw
 
         wanted = Plan.load(plan)
-        try:
-            with allow(hours=max_hours):
-                frame = draw(wanted, directory, executor, workers=workers)
-        except KeyboardInterrupt:
-            typer.echo(f"\nstopped; what was drawn is safe in {directory}. To go on: {again(context)}", err=True)
-            raise typer.Exit(CTRL_C) from None
+        stopped = f"stopped; what was drawn is safe in {directory}. To go on: {again(context)}"
+        with saying(lambda: stopped), allow(hours=max_hours):
+            frame = draw(wanted, directory, executor, workers=workers)
     if as_json:
         rows = [{name: finite(value) for name, value in row.items()} for row in frame.to_dict("records")]
         print_json({"directory": directory, "rows": rows})

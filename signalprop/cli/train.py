@@ -15,6 +15,7 @@ from signalprop._cost import allow
 from signalprop._numbers import counted, show_value
 from signalprop._progress import bar
 from signalprop.cli._again import again
+from signalprop.cli._leaving import saying
 from signalprop.cli._options import MaxHours
 from signalprop.cli._terminal import print_json, print_noted, print_text, working_directory_is_gone, wrapped
 
@@ -95,16 +96,14 @@ def train(
     Logs loss, accuracy and E||x_t||^2 of each layer to log.csv. Ctrl-C keeps what was done.
     """
     reached = ["before the first step"]
+    command = again(context, "--resume")
 
     def note(step: int, total: int, _: float) -> None:
         reached[0] = f"after step {step} of {total}"
 
     try:
-        _train(context, note)
-    except KeyboardInterrupt:
-        command = again(context, "--resume")
-        typer.echo(f"\nstopped {reached[0]}; what was done is kept. To go on: {command}", err=True)
-        raise typer.Exit(130) from None
+        with saying(lambda: f"stopped {reached[0]}; what was done is kept. To go on: {command}"):
+            _train(context, note)
     except FloatingPointError as error:
         typer.echo(wrapped(f"signalprop: {error}", "  "), err=True)
         raise typer.Exit(1) from None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, assert_never
+from typing import assert_never
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from torch.nn import functional
 from signalprop._directory import Directory
 from signalprop._provenance import provenance
 from signalprop._streams import cell_key, generator
+from signalprop._threads import Threads, go_on
 from signalprop.nn import SequenceClassifier, parameter_groups
 from signalprop.tasks import Kind, Split, Task, make
 from signalprop.training.checkpoint import Checkpoint, random_states
@@ -98,7 +98,8 @@ def train(
     FloatingPointError
         A number that is not finite, with the training step and the layer.
     KeyboardInterrupt
-        Ctrl-C, after the checkpoint of the last finished step was written.
+        Ctrl-C, after the checkpoint of the last finished step was written. That does not wait for the step at work, however long
+        it takes: its operation runs out on a thread that is left behind, and changes nothing any more.
 
     Notes
     -----
@@ -135,16 +136,20 @@ def train(
             place = opened() if place is None else place
             begin(place, settings, task, given, resume)
         training = _Training(settings, task, model, where, place, steps, batch)
+        # An operation of PyTorch may take many seconds, and Python sees Ctrl-C after it: the main thread only waits.
+        worker = Threads(1)
+        stack.callback(worker.stop)
+        for block in model.blocks:
+            stack.callback(block.register_forward_pre_hook(lambda *_: go_on()).remove)
         try:
-            training.settle()
+            worker.submit(training.settle).result()
             while training.step < steps:
-                loss = training.advance()
-                training.settle()
+                loss = worker.submit(training.onward).result()
                 if progress is not None:
                     progress(training.step, steps, loss)
-            loss, accuracy = training.test()
-            training.finish()
+            loss, accuracy = worker.submit(training.finish).result()
         except KeyboardInterrupt:
+            worker.tell()
             training.save()
             raise
     return Run(settings, task, training.log.rows, model, loss, accuracy)
@@ -162,7 +167,11 @@ def _course(settings: Settings, task: Task) -> tuple[int, int]:
 
 
 class _Training:
-    """A training at the end of a step, whose row and checkpoint may still be due."""
+    """A training at the end of a step, whose row and checkpoint may still be due.
+
+    A thread takes the steps. Whatever belongs together changes under one lock, and not once that thread was told to stop: so the
+    thread that told it finds the end of a step under the lock, and all stays as it is there.
+    """
 
     def __init__(
         self,
@@ -185,6 +194,7 @@ class _Training:
         self.optimiser = torch.optim.AdamW(groups, fused=True)
         self.step, self.losses = 0, list[float]()
         self._saved = False
+        self._changing = threading.Lock()
         self._tested: tuple[float, float | None] | None = None
         rows = b""
         if directory is not None:
@@ -198,16 +208,18 @@ class _Training:
         self.log = Log(columns(names(model)), directory, rows)
         self.random = random_states(device)
 
-    def advance(self) -> float:
-        """Take a step. Ctrl-C before the weights change leaves all as it was, and after that waits until the step is done."""
+    def onward(self) -> float:
+        """Take a step, and write what is due after it; returns the loss of the batch."""
         batch = _batch(self.task, self.settings.seed, self.step + 1, self.batch, self.device)
         loss = _gradients(self.step + 1, self.model, self.optimiser, batch, self.task, self.settings.clip)
-        with _undisturbed():
+        with self._changing:
+            go_on()
             self.optimiser.step()
             self.step += 1
             self.losses.append(loss)
             self.random = random_states(self.device)
             self._saved = False
+        self.settle()
         return loss
 
     def settle(self) -> None:
@@ -217,26 +229,29 @@ class _Training:
             row = _row(self.step, self.losses, self.model, self.task, self.settings, self.device)
             if last:
                 row["test_loss"], row["test_accuracy"] = self.test()
-            with _undisturbed():
+            with self._changing:
+                go_on()
                 self.log.append(row)
                 self.losses, self._saved = [], False
         if not self._saved and (last or self.step % self.settings.checkpoint_every == 0):
             self.save()
 
     def save(self) -> None:
-        """Write the checkpoint of this step."""
-        if self.directory is None or self._saved:
-            return
-        Checkpoint(
-            self.directory.origin,
-            self.step,
-            self.losses,
-            self.log.mark,
-            self.model.state_dict(),
-            self.optimiser.state_dict(),
-            self.random,
-        ).write(self.directory)
-        self._saved = True
+        """Write the checkpoint of this step, unless it is written."""
+        with self._changing:
+            go_on()
+            if self.directory is None or self._saved:
+                return
+            Checkpoint(
+                self.directory.origin,
+                self.step,
+                self.losses,
+                self.log.mark,
+                self.model.state_dict(),
+                self.optimiser.state_dict(),
+                self.random,
+            ).write(self.directory)
+            self._saved = True
 
     def test(self) -> tuple[float, float | None]:
         """Loss and accuracy on the test part."""
@@ -245,28 +260,28 @@ class _Training:
             self._tested = loss, accuracy
         return self._tested
 
-    def finish(self) -> None:
-        """Write what came out."""
-        if self.directory is None:
-            return
+    def finish(self) -> tuple[float, float | None]:
+        """Write what came out; returns loss and accuracy on the test part."""
         loss, accuracy = self.test()
-        self.directory.write_json(
-            RESULTS,
-            {
+        if self.directory is not None:
+            facts = {
                 "step": self.step,
                 "test": {"loss": loss, "accuracy": accuracy, "examples": len(self.task.test)},
                 "guess": {"loss": self.task.baseline, "accuracy": self.task.chance},
                 "task": self.task.description,
                 "origin": self.directory.origin,
                 **provenance(),
-            },
-        )
+            }
+            with self._changing:
+                go_on()
+                self.directory.write_json(RESULTS, facts)
+        return loss, accuracy
 
 
 def _device(name: str) -> torch.device:
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
+        device = torch.empty(1, device=device).device  # with its number: which GPU is the current one differs by thread
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ValueError(f"device {name!r} cannot be used here: {str(error).splitlines()[0]}") from None
     return device
@@ -287,7 +302,9 @@ def _gradients(
     except FloatingPointError as error:
         raise FloatingPointError(f"training step {step}: {error}") from None
     loss, _, _ = _judge(scores, targets, lengths, task)
+    go_on()
     loss.backward()  # type: ignore[no-untyped-call]
+    go_on()
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip or math.inf)
     value = loss.item()
     if not (math.isfinite(value) and math.isfinite(norm.item())):
@@ -340,6 +357,7 @@ def evaluate(
     try:
         with StateEnergies(model) as energies:
             for start in range(0, size, EVALUATION_BATCH):
+                go_on()
                 rows = np.arange(start, min(start + EVALUATION_BATCH, size))
                 inputs, targets, lengths = _tensors(part, task, rows, device)
                 energies.lengths = lengths
@@ -419,20 +437,3 @@ def _repeatable() -> Iterator[None]:
         finally:
             torch.use_deterministic_algorithms(before, warn_only=warn)
             torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits until the end of the block, in which things change that belong together."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    pressed: list[tuple[int, Any]] = []
-    signal.signal(signal.SIGINT, lambda *arguments: pressed.append(arguments))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        before(*pressed[0])

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import pytest
 
+from signalprop._threads import left_behind, stop_flag
 from signalprop.training import Settings, train
 
 OPTIONS = {"train": 64, "validation": 16, "test": 16, "min_length": 3, "max_length": 16}
@@ -56,6 +57,20 @@ def wait_for(path, process):
         time.sleep(0.02)
 
 
+def last_row(path):
+    return int(path.read_text().splitlines()[-1].split(",")[0])
+
+
+def press():
+    """Press Ctrl-C on the thread that works, and wait until the main thread has heard it and told this one to stop."""
+    assert threading.current_thread() is not threading.main_thread()
+    os.kill(os.getpid(), signal.SIGINT)
+    deadline = time.monotonic() + 60
+    while not stop_flag()[0]:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
 def press_at(where, count, monkeypatch):
     """Press Ctrl-C inside the call number `count` of a function of the trainer."""
     from signalprop.training import trainer
@@ -65,7 +80,7 @@ def press_at(where, count, monkeypatch):
     def wrapped(*arguments, **options):
         calls.append(None)
         if len(calls) == count:
-            signal.raise_signal(signal.SIGINT)
+            press()
         return original(*arguments, **options)
 
     monkeypatch.setattr(trainer, where, wrapped)
@@ -106,7 +121,7 @@ def test_ctrl_c_while_weights_change_waits_for_the_end_of_the_step(tmp_path, mon
     def pressed(self, *arguments, **options):
         calls.append(None)
         if len(calls) == 10:
-            signal.raise_signal(signal.SIGINT)
+            press()
         return original(self, *arguments, **options)
 
     with monkeypatch.context() as patch:
@@ -117,6 +132,43 @@ def test_ctrl_c_while_weights_change_waits_for_the_end_of_the_step(tmp_path, mon
     train(SETTINGS, directory=tmp_path, resume=True)
     assert (tmp_path / "log.csv").read_bytes() == whole
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("where", ["_gradients", "evaluate"])
+def test_ctrl_c_does_not_wait_for_an_operation(tmp_path, monkeypatch, whole, where):
+    """An operation that lasts for a minute is left behind, and changes nothing when it ends after all."""
+    from signalprop.training import trainer
+
+    original, release, calls = getattr(trainer, where), threading.Event(), []
+
+    def long(*arguments, **options):
+        calls.append(None)
+        if len(calls) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+            release.wait(60.0)
+        return original(*arguments, **options)
+
+    began = time.monotonic()
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, where, long)
+        with pytest.raises(KeyboardInterrupt):
+            train(SETTINGS, directory=tmp_path)
+    assert time.monotonic() - began < 30.0
+    assert left_behind()
+    held = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    release.set()
+    while left_behind():
+        assert time.monotonic() - began < 90.0
+        time.sleep(0.01)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == held
+    train(SETTINGS, directory=tmp_path, resume=True)
+    assert (tmp_path / "log.csv").read_bytes() == whole
+
+
+def test_a_function_that_shows_progress_runs_where_it_was_given():
+    threads = set()
+    train(replace(SETTINGS, steps=2), progress=lambda *_: threads.add(threading.current_thread()))
+    assert threads == {threading.current_thread()}
 
 
 def test_trained_in_a_thread_signals_are_left_alone(tmp_path, whole):
@@ -154,12 +206,12 @@ def test_ctrl_c_on_the_command_line_names_the_command_that_goes_on(tmp_path):
     )
     try:
         before = (place / "checkpoint.pt").stat().st_mtime_ns
-        time.sleep(0.5)
-        deadline = time.monotonic() + 60
-        while (place / "lock").read_text().split()[1] != str(process.pid) and time.monotonic() < deadline:
+        stopped_at = int(said.split()[3])
+        deadline = time.monotonic() + 120
+        while last_row(place / "log.csv") <= stopped_at:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
             time.sleep(0.05)
-        time.sleep(1.5)
-        assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
         assert (place / "checkpoint.pt").stat().st_mtime_ns > before
