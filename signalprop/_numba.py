@@ -15,8 +15,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 from numba.core import caching
+from numba.extending import intrinsic
 
 _FunctionCache: Any = caching.FunctionCache  # numba has no types
 _IndexDataCacheFile: Any = caching.IndexDataCacheFile
@@ -35,6 +36,19 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return dispatcher
 
     return compiled if function is None else compiled(function)
+
+
+def primitive(build: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """`numba.extending.intrinsic` of `build`, beside its definition in plain Python, which is decorated.
+
+    numba runs kernels in plain Python where it is told not to compile (NUMBA_DISABLE_JIT=1), and has no other way to run an
+    intrinsic there.
+    """
+
+    def chosen(definition: Callable[..., Any]) -> Any:
+        return definition if getattr(config, "DISABLE_JIT", False) else intrinsic(build)
+
+    return chosen
 
 
 class _Cache(_FunctionCache):  # type: ignore[misc]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from signalprop.cli import app
@@ -398,3 +399,30 @@ def test_a_mask_that_takes_or_gives_every_right(tmp_path, mask):
     assert done.returncode == 0, done.stderr
     expected = 0o666 & ~int(mask, 8)
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "results").rglob("*") if path.is_file()} == {expected}
+
+
+# ---- a numba that is told not to compile ----
+
+
+def test_without_compiled_code_all_is_slow_and_the_same(tmp_path):
+    """NUMBA_DISABLE_JIT=1 runs every kernel in plain Python, those that are written in LLVM's words by their definitions."""
+    code = """
+import json, sys
+import signalprop
+from signalprop import wick
+from signalprop.montecarlo import Plan
+logs = [
+    signalprop.sample(20, 30, field, samples=4, seed=3, method=method).log_norms.tolist()
+    for field in ("real", "complex", "quaternion") for method in ("krylov", "dense")
+]
+logs.append(signalprop.sample(700, 9, "quaternion", samples=2, seed=3).log_norms.tolist())
+logs.append(signalprop.sample(9, 5, "real", samples=128, seed=3, method="tempered").log_norms.tolist())
+table = signalprop.run(Plan(fields=["real"], n=8, k=[3], samples=64), progress=False)
+logs.append(table["log_mean"].tolist())
+logs.append([float(signalprop.rnn_energy(500, 60, "real", log=True)), float(signalprop.lru_energy(50, 60, "complex", log=True))])
+print(json.dumps([logs, [wick.cycle_counts(4, "real"), wick.cycle_counts(6, "complex"), wick.trace_moment(["GGG*G*"], "real")]]))
+"""
+    plain, compiled = (json.loads(python("-c", code, **changes).stdout) for changes in ({"NUMBA_DISABLE_JIT": "1"}, {}))
+    assert plain[1] == compiled[1]
+    for one, other in zip(plain[0], compiled[0], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)

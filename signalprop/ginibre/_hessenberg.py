@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from signalprop._numba import kernel
+from signalprop._numba import kernel, primitive
 
 _LANES = 8
 _STEPS = 8  # a multiple of four
@@ -99,8 +98,7 @@ def _product(planes: tuple[int, ...], vectors: int, unroll: int) -> Any:
             b.store(b.select(wanted, after, before), target, align=8)
         return context.get_dummy_value()
 
-    @intrinsic
-    def product(
+    def build(
         typing: Any,
         h: Any,
         at_h: Any,
@@ -115,6 +113,20 @@ def _product(planes: tuple[int, ...], vectors: int, unroll: int) -> Any:
     ) -> Any:
         i = types.int64
         return types.void(h, i, i, v, i, i, i, i, i, i), generate
+
+    @primitive(build)
+    def product(h, at_h, size, v, at_x, at_y, width, columns, lo, hi):  # type: ignore[no-untyped-def]
+        columns = -(-max(0, columns) // unroll) * unroll
+        sums = {}
+        for a, plane in enumerate(planes):
+            start = at_h + a * size
+            block = h[start : start + _LANES * columns].reshape(columns, _LANES)
+            for m in range(vectors):
+                x = v[at_x + m * width : at_x + m * width + columns]
+                sums[plane, m] = x @ block
+        for (plane, m), total in sums.items():
+            target = at_y + (m ^ plane) * width
+            v[target + lo : target + hi] += _SIGN[plane][m] * total[lo:hi]
 
     return product
 

@@ -23,21 +23,24 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from signalprop._numba import kernel
+from signalprop._numba import kernel, primitive
 
 TAIL_ENDS = 12
 TAIL_STATES = 10395
 
 
-@intrinsic
-def _trailing_zeros(typing_context: Any, word: Any) -> Any:
+def _count_zeros(typing_context: Any, word: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.int64), build
+
+
+@primitive(_count_zeros)
+def _trailing_zeros(word):  # type: ignore[no-untyped-def]
+    return (int(word) & -int(word)).bit_length() - 1
 
 
 @kernel(inline="always")
@@ -57,9 +60,10 @@ def tail_rank_kernel(word, mask, order):  # type: ignore[no-untyped-def]
     ends above it by one, which is one subtraction on the whole word; nibbles outside `mask` hold 15 so that
     they never borrow.
     """
+    word, order = int(word), int(order)  # in plain Python NumPy's numbers would overflow; compiled, this is nothing
     rank = 0
     for width in (11, 9, 7, 5, 3):
-        low = _trailing_zeros(mask)  # type: ignore[call-arg, var-annotated]
+        low = _trailing_zeros(mask)
         partner = (word >> (4 * low)) & 15
         rank = rank * width + ((order >> (4 * partner)) & 15) - 1
         mask ^= (1 << low) | (1 << partner)
