@@ -117,7 +117,8 @@ class Cell:
         beta, path, columns = self.field.beta, 4e-8 * (self.k + 1), min(self.k, self.n)
         match self.method:
             case Method.TEMPERED:
-                return path + tempered.seconds(self.n, self.k, self.field, self.particles)
+                pilot = tempered.pilot_seconds(self.n, self.k, self.field) / self.rows
+                return path + pilot + tempered.seconds(self.n, self.k, self.field, self.particles)
             case Method.KRYLOV:
                 return path + beta * columns**2 * (4e-9 + 1e-10 * beta * self.k)
             case Method.DENSE:

@@ -251,3 +251,18 @@ def test_its_former_place_still_has_the_estimate():
     assert tempered.estimate is rare_events.estimate
     with pytest.raises(AttributeError, match="has no attribute 'estimat'"):
         tempered.estimat  # noqa: B018
+
+
+@pytest.mark.parametrize("field", Field)
+def test_the_estimated_cost_follows_the_work(field):
+    """A trajectory after step j is a product of j matrices; narrow layers were once estimated as if it were one."""
+
+    def work(n, k):
+        moves = tempered.schedule(n, k, field, generator(0, 1, 0))
+        return sum(j * (1 + move.times * move.pieces) for j, move in enumerate(moves, 1))
+
+    for n, few, many in ((1, 20, 120), (4, 20, 100)):
+        estimated = tempered.pilot_seconds(n, many, field) / tempered.pilot_seconds(n, few, field)
+        assert 1 / 3 < estimated / (work(n, many) / work(n, few)) < 3
+    with pytest.raises(ValueError, match="2 repetitions of 8 particles at width 6 and depth 100000 would take about"):
+        rare_events.estimate(6, 100_000, field, particles=8, repetitions=2)
