@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from contextlib import suppress
 from fractions import Fraction
 from numbers import Integral, Rational, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,6 +178,49 @@ def flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def text_of(value: Any, name: str, what: str = "text") -> str:
+    """Return `value` as a plain `str`; bytes and numbers are no text.
+
+    Raises
+    ------
+    ValueError
+        Anything else; `what` is said to be wanted.
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be {what}, got {shown(value)}.")
+    return str.__str__(value)  # of an enumeration too, whatever it prints
+
+
+def path_of(value: Any, name: str) -> Path:
+    """Return `value` as a path; whether anything stands there is for the operating system to say.
+
+    Raises
+    ------
+    ValueError
+        No text and no path object, or one that no file system takes; an empty text, which would be the current folder.
+    """
+    try:
+        text = os.fspath(value)
+        if isinstance(text, str) and text and b"\x00" not in os.fsencode(text):
+            return Path(text)
+    except (*_REFUSED, UnicodeError):
+        pass
+    raise ValueError(f"{name} must be a path, text or a pathlib.Path, got {shown(value)}.")
+
+
+def instance_of(value: Any, kind: type, name: str, what: str) -> Any:
+    """Return `value` if it is of a class of the package; `what` is how the message calls one: "a signalprop.Sample".
+
+    Raises
+    ------
+    ValueError
+        Anything else.
+    """
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {what}, got {shown(value)}.")
+    return value
+
+
 def function_or_none(value: Any, name: str) -> None:
     """Refuse what can neither be called nor is None, before work starts."""
     if value is not None and not callable(value):
@@ -240,6 +285,17 @@ def real_array(
     array = finite_array(value, name, ndim, finite=finite, empty=empty)
     if np.iscomplexobj(array):
         raise ValueError(f"{name} must be real, got complex numbers.")
+    return array
+
+
+def log_array(value: Any, name: str, ndim: int | None, *, empty: bool = False) -> NDArray[np.float64]:
+    """`real_array` of logarithms: -inf, that of zero, is a number; NaN and inf are refused."""
+    array = real_array(value, name, ndim, finite=False, empty=empty)
+    for odd, found in (("nan", np.isnan(array)), ("inf", array == np.inf)):
+        if found.any():
+            raise ValueError(
+                f"{name} must be numbers or -inf, got {odd} at position {tuple(map(int, np.argwhere(found)[0]))}."
+            )
     return array
 
 

@@ -67,8 +67,9 @@ def refuse_beyond_bounds(
     allowed = _seconds.get() or default_seconds
     if not seconds <= allowed:
         about = f"about {in_words(seconds)}" if in_words(seconds) != in_words(allowed) else "a little longer"
+        are = "is" if in_words(allowed).startswith("1 ") else "are"
         raise ValueError(
-            f"{what} would take {about}, and {in_words(allowed)} are allowed. "
+            f"{what} would take {about}, and {in_words(allowed)} {are} allowed. "
             f"{then} let it run all the same: with signalprop.allow(hours={_enough(2.0 * seconds / 3600.0)})."
         )
     room = _memory.get() or physical_memory() * _PHYSICAL_SHARE

@@ -1,9 +1,9 @@
 """Values held against the types they are declared with: one rule for Python arguments, TOML files and ``NAME=VALUE``.
 
 The declaration is an annotation, that of a dataclass field or of a function parameter. A value of another type is refused,
-never converted, with two exceptions that lose nothing: a whole number where a number is declared, if a float holds it exactly,
-and NumPy scalars, which become Python's. pydantic and msgspec would bring the parsing, but neither accepts NumPy scalars nor
-speaks in sentences; this is shorter than what would have to go around them.
+never converted, with two exceptions that lose nothing: a whole number or a fraction where a number is declared, if a float holds
+it exactly, and NumPy scalars, which become Python's. pydantic and msgspec would bring the parsing, but neither accepts NumPy
+scalars nor speaks in sentences; this is shorter than what would have to go around them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -189,11 +190,10 @@ def _converted(value: Any, kind: Any) -> Any:
 def _number(value: Any) -> float:
     if isinstance(value, (float, np.floating)):
         return float(value)
-    whole = operator.index(value)
+    exact = value if isinstance(value, Fraction) else operator.index(value)
     try:
-        exact = int(float(whole)) == whole
+        if float(exact) == exact:
+            return float(exact)
     except OverflowError:
-        exact = False
-    if not exact:
-        raise TypeError
-    return float(whole)
+        pass
+    raise TypeError

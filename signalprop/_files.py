@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import tomllib
-from pathlib import Path
 from typing import Any
+
+from signalprop._checks import path_of
 
 LARGEST = 1 << 24  # bytes of a file of settings or of a plan
 
@@ -36,10 +37,11 @@ def read_text(path: str | os.PathLike[str], largest: int = LARGEST) -> str:
     OSError
         It cannot be read.
     ValueError
-        It is no regular file, larger than `largest` bytes, or no UTF-8.
+        No path; it is no regular file, larger than `largest` bytes, or no UTF-8.
     """
+    path = path_of(path, "path")
     require_regular(path)
-    with Path(path).open("rb") as file:
+    with path.open("rb") as file:
         content = file.read(largest + 1)
     if len(content) > largest:
         raise ValueError(f"{os.fspath(path)} has more than {largest} bytes, too many for what it should hold.")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from signalprop._checks import shown
 from signalprop._extras import missing
 from signalprop._threads import Threads, cores
 from signalprop.montecarlo.processes import Processes
@@ -32,15 +33,15 @@ def pool(executor: Any, workers: int | None) -> Iterator[tuple[Callable[..., Any
     """
     count = workers or cores()
     own: Threads | Processes
-    if executor is None or executor == "threads":
+    if executor is None or (isinstance(executor, str) and executor == "threads"):
         own = Threads(count)
-    elif executor == "processes":
+    elif isinstance(executor, str) and executor == "processes":
         own = Processes(count)
     elif isinstance(executor, str):
         scheme, _, address = executor.partition("://")
         if scheme not in _PROTOCOLS or not address:
             raise ValueError(
-                f"executor must be one of {', '.join(KINDS)}, an executor or a Dask client, got {executor!r}."
+                f"executor must be one of {', '.join(KINDS)}, an executor or a Dask client, got {shown(executor)}."
             )
         with _client(_PROTOCOLS[scheme], address) as client:
             yield client.get_executor(pure=False).submit, _FOREIGN_WINDOW
@@ -55,7 +56,9 @@ def pool(executor: Any, workers: int | None) -> Iterator[tuple[Callable[..., Any
         yield executor.submit, 2 * known if isinstance(known, int) else _FOREIGN_WINDOW
         return
     else:
-        raise ValueError(f"executor must be one of {', '.join(KINDS)}, an executor or a Dask client, got {executor!r}.")
+        raise ValueError(
+            f"executor must be one of {', '.join(KINDS)}, an executor or a Dask client, got {shown(executor)}."
+        )
     try:
         yield own.submit, 2 * count
     finally:

@@ -14,7 +14,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import any_array, real_array, real_number, shown, whole_numbers
+from signalprop._checks import any_array, log_array, real_array, real_number, shown, whole_numbers
 from signalprop._threads import thread_map
 from signalprop.models import Model, as_model
 
@@ -24,9 +24,9 @@ _BLOCK = 64
 
 def scaled_path(log_energies: Floats, log_g: float | Floats, model: str) -> Floats:
     """Log-energies (last axis: k = 0, 1, ..) at scale 1 turned into those of `model` ("rnn", "driven") at scale g."""
-    paths = real_array(log_energies, "log_energies", None, finite=False)
+    paths = log_array(log_energies, "log_energies", None)
     logs = real_array(log_g, "log_g", None)
-    if paths.ndim < 1 or np.isnan(paths).any():
+    if paths.ndim < 1:
         raise ValueError(
             f"log_energies must be paths of numbers, steps along the last axis, got {shown(log_energies)}."
         )
@@ -157,9 +157,7 @@ def _paths(log_energies: Floats) -> Floats:
     )
     if array.ndim != 2 or array.dtype.kind not in "iuf" or np.ma.isMaskedArray(log_energies):
         raise ValueError(f"{what}, got {type(log_energies).__name__} of shape {array.shape} and type {array.dtype}.")
-    if np.isnan(array).any():
-        raise ValueError("log_energies must be numbers, got nan in a path.")
-    return real_array(array, "log_energies", 2, finite=False, empty=True)
+    return log_array(array, "log_energies", 2, empty=True)
 
 
 def _wanted(horizons: ArrayLike, log_energies: Floats) -> NDArray[np.int64]:
@@ -167,5 +165,5 @@ def _wanted(horizons: ArrayLike, log_energies: Floats) -> NDArray[np.int64]:
     longest = np.shape(log_energies)[1] - 1
     wanted = np.atleast_1d(whole_numbers(horizons, "horizons", 1, longest, "That is where the paths end."))
     if wanted.ndim != 1 or wanted.size == 0 or (np.diff(wanted) < 0).any():
-        raise ValueError("horizons must be a list in increasing order with at least one entry.")
+        raise ValueError(f"horizons must be a list in increasing order with at least one entry, got {shown(horizons)}.")
     return wanted

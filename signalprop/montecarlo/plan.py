@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from signalprop._checks import positive_float, real_number, shown, whole_number
+from signalprop._checks import path_of, positive_float, real_number, shown, whole_number
 from signalprop._declared import as_declared, hints, known
 from signalprop._files import parse_toml, read_text
 from signalprop.fields import as_field
@@ -75,7 +75,10 @@ class Plan:
         self._set("fields", tuple(str(as_field(name)) for name in _listed(self.fields, "fields")))
         self._set("n", tuple(whole_number(value, "n", 1, 10**18) for value in _listed(self.n, "n")))
         if (self.k is None) == (self.c is None):
-            raise ValueError("a plan needs either k (numbers of steps) or c (their ratios to sqrt(n)), not both.")
+            raise ValueError(
+                "a plan needs either k (numbers of steps) or c (their ratios to sqrt(n)), not both, got "
+                f"k={shown(self.k)} and c={shown(self.c)}."
+            )
         if self.k is not None:
             self._set("k", tuple(whole_number(value, "k", 0) for value in _listed(self.k, "k")))
         else:
@@ -135,12 +138,14 @@ class Plan:
         """
         if not isinstance(text, str):
             raise ValueError(f"text must be a plan in TOML, got {shown(text)}.")
-        content = parse_toml(text, "the plan")
+        content = parse_toml(text, "the text of the plan")
         for name in content:
             known(name, (field.name for field in fields(cls)), "a plan")
         for name, example in (("fields", '["real"]'), ("n", "[100, 1000]")):
             if name not in content:
-                raise ValueError(f"a plan needs {name!r}, for example: {name} = {example}")
+                raise ValueError(
+                    f"the text of a plan needs {name!r}, which has no default, such as {name} = {example}."
+                )
         return cls(**content)
 
     @classmethod
@@ -154,7 +159,7 @@ class Plan:
 
     def save(self, path: str | Path) -> None:
         """Write the plan as a TOML file."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8")
+        path_of(path, "path").write_text(self.to_toml(), encoding="utf-8")
 
     @property
     def _widths(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from signalprop import _progress
 from signalprop._blas import one_blas_thread_if
-from signalprop._checks import INT64_LIMIT, flag, shown, whole_number
+from signalprop._checks import INT64_LIMIT, flag, instance_of, path_of, shown, whole_number
 from signalprop._progress import PATIENCE, bar
 from signalprop._threads import cores
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
@@ -158,8 +158,9 @@ def run(
     2  complex  4      400     True
     3  complex  8      400     True
     """
-    if not isinstance(plan, Plan):
-        raise ValueError(f"plan must be a signalprop.montecarlo.Plan, as run needs one, got {shown(plan)}.")
+    instance_of(plan, Plan, "plan", "a signalprop.montecarlo.Plan, as run needs one")
+    if directory is not None:
+        directory = path_of(directory, "directory")
     flag(resume, "resume")
     if not isinstance(progress, (bool, np.bool_)) and not callable(progress):
         raise ValueError(f"progress must be True, False or a function, got {shown(progress)}.")

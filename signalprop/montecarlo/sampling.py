@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._blas import one_blas_thread_if
-from signalprop._checks import flag, function_or_none, real_array, shown, whole_number
+from signalprop._checks import flag, function_or_none, log_array, shown, whole_number
 from signalprop._threads import cores, thread_map
 from signalprop.fields import Field
 from signalprop.ginibre.dense import Layer
@@ -239,8 +239,6 @@ def gathered(cell: Cell, rnn_parts: Sequence[NDArray[np.float64]], lru_parts: Se
 
 def peaks(log_energies: NDArray[np.float64]) -> NDArray[np.float64]:
     """Highest log-energy of each path over 1 <= k' <= k, from paths of shape (draws, k+1); for k = 0 the start."""
-    paths = real_array(log_energies, "log_energies", 2, finite=False)
-    if np.isnan(paths).any():
-        raise ValueError("log_energies must be numbers, got nan in a path.")
+    paths = log_array(log_energies, "log_energies", 2)
     highest: NDArray[np.float64] = paths[:, min(1, paths.shape[1] - 1) :].max(axis=1)
     return highest

@@ -99,7 +99,7 @@ def test_ranks_are_those_of_the_binomial_law(count):
         ),
         (PATHS + 0j, [1], TEN, "real numbers .* type complex128"),
         (np.ma.masked_less(PATHS, 0.0), [1], TEN, "real numbers .* got MaskedArray"),
-        (np.where(PATHS > 0.1, np.nan, PATHS), [1], TEN, "got nan in a path"),
+        (np.where(PATHS > 0.1, np.nan, PATHS), [1], TEN, "numbers or -inf, got nan at position"),
         (PATHS, [1], math.nan, "log_bound must be positive and finite, got nan"),
         (PATHS, [1], 0.0, "log_bound must be positive and finite, got 0"),
     ],

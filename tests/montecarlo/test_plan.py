@@ -1,5 +1,6 @@
 import dataclasses
 import os
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -61,8 +62,8 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fields = [", "plan.toml: the plan is not a TOML file"),
-        ("n = 10\nk = 1\n", "a plan needs 'fields', for example: fields ="),
+        ("fields = [", "plan.toml: the text of the plan is not a TOML file"),
+        ("n = 10\nk = 1\n", "a plan needs 'fields', which has no default, such as fields ="),
         ('fields = "real"\nk = 1\n', "a plan needs 'n'"),
         ('fields = "real"\nn = 1\nk = 1\ndirectory = "/etc"\n', "a plan has no 'directory'; there are fields, n, k, c"),
         (
@@ -231,3 +232,15 @@ def test_what_is_no_file_is_refused_at_once(tmp_path):
     (tmp_path / "long").write_text("n = " + "9" * 100_000)
     with pytest.raises(ValueError, match="is not a TOML file: Exceeds the limit"):
         Plan.load(tmp_path / "long")
+
+
+def test_a_plan_is_read_from_a_path_alone():
+    for odd in (0, None, "", "a\x00b"):
+        with pytest.raises(ValueError, match=r"path must be a path, text or a pathlib\.Path, got"):
+            Plan.load(odd)
+
+
+def test_a_fraction_that_a_float_holds_is_a_number():
+    assert Plan("real", 6, c=Fraction(1, 2)) == Plan("real", 6, c=0.5)
+    with pytest.raises(ValueError, match=r"c must be .*, got Fraction\(1, 3\)"):
+        Plan("real", 6, c=Fraction(1, 3))

@@ -188,6 +188,7 @@ def test_blas_is_held_once_and_let_go():
         ),
         ("dask://", "executor must be one of"),
         (42, "executor must be one of"),
+        (np.array([1, 2]), r"executor must be one of .* got array\(\[1, 2\]\)"),
     ],
 )
 def test_unknown_executors(executor, message):
