@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import INT64_LIMIT, flag, listed, shown, text_of, whole_number, whole_numbers
+from signalprop._cost import refuse_beyond_bounds
+from signalprop._numbers import counted
 
 PAD = 0
 DIGITS = tuple("0123456789")
@@ -21,6 +23,7 @@ END = "]"
 VOCABULARY = ("<pad>", *DIGITS, *OPERATORS, END)
 FIRST_DIGIT, FIRST_OPERATOR, END_CODE = 1, 11, 15
 CLASSES = len(DIGITS)
+_NUMBER_SECONDS = 2e-9  # of a row of codes, measured
 
 _CODES = {token: code for code, token in enumerate(VOCABULARY) if code != PAD}
 _DIGIT_VALUES = {digit: int(digit) for digit in DIGITS}
@@ -84,7 +87,7 @@ def encode(expressions: Iterable[str], width: int | None = None) -> tuple[NDArra
     ------
     ValueError
         An unknown token, an empty expression, brackets that do not match, or an expression longer than `width`; the message
-        gives its position, counted from 1.
+        gives its position, counted from 1. A single text, whose letters are no expressions. More columns than memory.
 
     Examples
     --------
@@ -96,9 +99,9 @@ def encode(expressions: Iterable[str], width: int | None = None) -> tuple[NDArra
     array([8, 1])
     """
     rows = []
-    for position, expression in enumerate(expressions, 1):
+    for position, expression in enumerate(listed(expressions, "expressions", "texts"), 1):
         try:
-            rows.append(encode_one(expression))
+            rows.append(encode_one(text_of(expression, "an expression")))
         except ValueError as error:
             raise ValueError(f"expression {position}: {error}") from None
     return pad(rows, width)
@@ -108,9 +111,16 @@ def pad(rows: Sequence[NDArray[np.uint8]], width: int | None = None) -> tuple[ND
     """Rows of codes of any lengths as one array, and their lengths."""
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     longest = int(lengths.max(initial=0))
-    columns = longest if width is None else whole_number(width, "width", 1)
+    columns = longest if width is None else whole_number(width, "width", 1, INT64_LIMIT)
     if longest > columns:
         raise ValueError(f"width must be at least the longest expression, {longest} tokens, got {columns}.")
+    numbers = float(columns) * len(rows)
+    refuse_beyond_bounds(
+        f"{counted(len(rows), 'expression')} in rows of width={columns}",
+        seconds=_NUMBER_SECONDS * numbers,
+        memory=2.0 * numbers,
+        instead="Take a smaller width.",
+    )
     tokens = np.full((len(rows), columns), PAD, dtype=np.uint8)
     if rows:
         tokens[np.arange(columns) < lengths[:, None]] = np.concatenate(rows)
@@ -126,13 +136,18 @@ def encode_one(expression: str) -> NDArray[np.uint8]:
         raise ValueError(f"unknown token {shortened(unknown.args[0])}; tokens are {' '.join(_CODES)}.") from None
     if not codes.size:
         raise ValueError("the expression is empty.")
-    opened = np.cumsum((codes >= FIRST_OPERATOR).astype(np.int64) - 2 * (codes == END_CODE))
-    if opened[-1] != 0 or (opened[:-1] <= 0).any():
+    if not _one_expression(codes):
         raise ValueError("the brackets do not match, or something follows the last one.")
     return codes
 
 
-def decode(tokens: NDArray[np.generic], *, parentheses: bool = False) -> str:
+def _one_expression(codes: NDArray[np.integer[Any]]) -> bool:
+    """Whether all brackets are closed, and not before the end."""
+    opened = np.cumsum((codes >= FIRST_OPERATOR).astype(np.int64) - 2 * (codes == END_CODE))
+    return not opened.size or bool(opened[-1] == 0 and (opened[:-1] > 0).all())
+
+
+def decode(tokens: ArrayLike, *, parentheses: bool = False) -> str:
     """The text of one row of codes; the padding is left out.
 
     Parameters
@@ -142,6 +157,11 @@ def decode(tokens: NDArray[np.generic], *, parentheses: bool = False) -> str:
     parentheses
         With the parentheses of the published files, which pair an operator with its arguments one by one.
 
+    Raises
+    ------
+    ValueError
+        Not a row of codes; with `parentheses`, brackets that do not match.
+
     Examples
     --------
     >>> tokens, _ = encode(["[MAX 2 [MIN 3 8 ] ]"])
@@ -150,12 +170,14 @@ def decode(tokens: NDArray[np.generic], *, parentheses: bool = False) -> str:
     >>> decode(tokens[0], parentheses=True)
     '( ( ( [MAX 2 ) ( ( ( [MIN 3 ) 8 ) ] ) ) ] )'
     """
-    codes = np.asarray(tokens)
-    if codes.ndim != 1 or codes.dtype.kind not in "iu":
-        raise ValueError(f"tokens must be one row of whole numbers, got shape {codes.shape} of type {codes.dtype}.")
+    codes = whole_numbers(tokens, "tokens", 0, len(VOCABULARY) - 1)
+    if codes.ndim != 1:
+        raise ValueError(f"tokens must be one row of whole numbers, got shape {codes.shape}.")
     codes = codes[codes != PAD]
-    if codes.size and (codes.min() < 0 or codes.max() >= len(VOCABULARY)):
-        raise ValueError(f"tokens must be between 0 and {len(VOCABULARY) - 1}, got {codes.min()} to {codes.max()}.")
+    if flag(parentheses, "parentheses") and not _one_expression(codes):
+        raise ValueError(
+            f"tokens must be one expression with all brackets closed for parentheses=True, got {shown(tokens)}."
+        )
     words = [VOCABULARY[code] for code in codes]
     return _parenthesised(words) if parentheses else " ".join(words)
 
@@ -197,6 +219,15 @@ def evaluate(expression: str) -> int:
     >>> evaluate("[MAX 2 [MED 9 4 5 8 ] [SM 7 8 ] ]")
     6
     """
+    words = text_of(expression, "expression")
+    try:
+        return value_of(words)
+    except ValueError as error:
+        raise ValueError(f"expression {shortened(words)}: {error}") from None
+
+
+def value_of(expression: str) -> int:
+    """`evaluate` of a text, with messages that do not repeat it."""
     stack: list[tuple[str, list[int]]] = [("", [])]
     for word in expression.translate(_NO_PARENTHESES).split():
         if word in _DIGIT_VALUES:

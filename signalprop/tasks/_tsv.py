@@ -9,17 +9,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._checks import flag, instance_of, path_of, shown, text_of
 from signalprop._files import require_regular
-from signalprop.tasks._grammar import DIGITS, decode, encode_one, evaluate, pad, shortened
-from signalprop.tasks.task import Split, Task
+from signalprop.tasks._grammar import CLASSES, DIGITS, VOCABULARY, decode, encode_one, pad, shortened, value_of
+from signalprop.tasks.task import Kind, Split, Task
 
 COLUMNS = ["Source", "Target"]
+_LISTOPS = Kind.CLASSIFICATION, len(VOCABULARY), CLASSES
 PARTS = {"train": "train", "validation": "val", "test": "test"}  # part -> end of the file name
 
 
 def read(directory: str | os.PathLike[str], name: str, verify: bool) -> tuple[Split, Split, Split]:
     """Training, validation and test part, padded to one width."""
-    paths = _paths(directory, name)
+    verify, paths = flag(verify, "verify"), _paths(directory, name)
     for path in paths.values():
         if not path.exists():
             files = ", ".join(other.name for other in paths.values())
@@ -51,8 +53,18 @@ def write(
     -------
     list of Path
         The three files; that of a task without validation part has only the header.
+
+    Raises
+    ------
+    ValueError
+        Another task than ListOps; no beginning of a file name.
     """
-    paths = _paths(directory, name)
+    given = instance_of(task, Task, "task", "a ListOps task, as generate and load return it")
+    if (given.kind, given.symbols, given.classes) != _LISTOPS:
+        raise ValueError(
+            f"task must be a ListOps task, as generate and load return it, got the task {shown(given.name)}."
+        )
+    parentheses, paths = flag(parentheses, "parentheses"), _paths(directory, name)
     Path(directory).mkdir(parents=True, exist_ok=True)
     for part, path in paths.items():
         split = task.parts.get(part)
@@ -68,9 +80,10 @@ def write(
 
 
 def _paths(directory: str | os.PathLike[str], name: str) -> dict[str, Path]:
-    if name != Path(name).name:
-        raise ValueError(f"name must be the beginning of a file name, got {name!r}.")
-    return {part: Path(directory) / f"{name}_{end}.tsv" for part, end in PARTS.items()}
+    start, folder = text_of(name, "name", "the beginning of a file name"), path_of(directory, "directory")
+    if start != Path(start).name or not start.isprintable():
+        raise ValueError(f"name must be the beginning of a file name, got {shown(start)}.")
+    return {part: folder / f"{start}_{end}.tsv" for part, end in PARTS.items()}
 
 
 def _rows(path: Path, verify: bool) -> tuple[list[NDArray[np.uint8]], list[int]]:
@@ -108,7 +121,7 @@ def _example(row: list[str], verify: bool) -> tuple[NDArray[np.uint8], int]:
     if answer not in DIGITS:
         raise ValueError(f"the target must be a digit, got {shortened(answer)}.")
     tokens = encode_one(source)
-    if verify and (value := evaluate(source)) != int(answer):
+    if verify and (value := value_of(source)) != int(answer):
         raise ValueError(f"the target is {answer}, but the value of the expression is {value}.")
     return tokens, int(answer)
 

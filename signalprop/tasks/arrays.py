@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import INT64_LIMIT, path_of, whole_number
 from signalprop._files import require_regular
 from signalprop._numbers import counted
 from signalprop.tasks.task import ROWS, Kind, Split, Task, guess
@@ -75,7 +75,7 @@ def load_arrays(path: str | os.PathLike[str], *, symbols: int | None = None, cla
     >>> task.kind.value, task.features, task.classes, task.steps
     ('classification', 2, 2, 30)
     """
-    where = Path(path)
+    where = path_of(path, "path")
     arrays = _open(where)
     known = [f"{part}_{what}" for part in PARTS for what in ("inputs", "targets", "lengths")]
     for name in arrays:
@@ -228,36 +228,25 @@ def _part(where: Path, part: str, arrays: dict[str, Array]) -> Split:
     try:
         split = Split(inputs, targets, lengths.astype(np.int64))
     except ValueError as error:
-        raise ValueError(f"{where}, part {part}: {error}") from None
+        raise ValueError(f"{where}, {part}_{error}") from None
     for what, array in (("inputs", inputs), ("targets", targets)):
-        if array.dtype.kind == "f":
-            _finite(array, split.lengths, f"{where}, {part}_{what}")
-        elif array.ndim < 3:  # symbols or classes
+        if array.dtype.kind != "f" and array.ndim < 3:  # symbols or classes
             least = _extreme(array, split.lengths, min, 0)
             if least < 0:
                 raise ValueError(f"{where}, {part}_{what} must be whole numbers from 0, got {least}.")
     return split
 
 
-def _finite(array: Array, lengths: NDArray[np.int64], what: str) -> None:
-    """Refuse NaN, infinities and what is infinite in float32, padding left out."""
-    for start in range(0, len(array), ROWS):
-        with np.errstate(over="ignore"):
-            broken = ~np.isfinite(array[start : start + ROWS].astype(np.float32))
-        if array.ndim > 1:
-            inside = np.arange(array.shape[1]) < lengths[start : start + ROWS, None]
-            broken &= inside[..., None]
-        if broken.any():
-            place = tuple(int(each) for each in np.argwhere(broken)[0])
-            place = (place[0] + start, *place[1:])
-            raise ValueError(f"{what} must be finite in float32, got {array[place]} at {place}.")
-
-
 def _count(given: Any, what: str, side: str, parts: dict[str, Split], where: Path) -> int:
     """How many symbols or classes: as given, or the largest number before the padding plus one."""
-    if given is not None:
-        return whole_number(given, what, 1)
     largest = max(_largest(getattr(part, side), part.lengths) for part in parts.values())
+    if given is not None:
+        count = whole_number(given, what, 1, INT64_LIMIT)
+        if count <= largest:
+            raise ValueError(
+                f"{what} must be at least {largest + 1}, as {where} has {side} up to {largest}, got {count}."
+            )
+        return count
     if largest >= LARGEST_SYMBOL:
         raise ValueError(
             f"{where} has numbers up to {largest}, which would be {largest + 1} {what}; number them from 0, or say "
@@ -288,11 +277,6 @@ def _guess(kind: Kind, train: Split, test: Split, classes: int) -> tuple[float |
         (part.targets[part.mask] if kind is Kind.TAGGING else part.targets[:]).astype(np.int64)
         for part in (train, test)
     )
-    for name, values in (("train", seen), ("test", asked)):
-        if values.min() < 0 or values.max() >= classes:
-            raise ValueError(
-                f"{name}_targets must be between 0 and {classes - 1}, got {values.min()} to {values.max()}."
-            )
     return guess(seen, asked, classes)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from signalprop._checks import whole_number
+from signalprop._checks import INT64_LIMIT, whole_number
+from signalprop._cost import refuse_beyond_bounds
 from signalprop._extras import required
 from signalprop._streams import split_order
 from signalprop.tasks.task import Kind, Split, Task, guess
 
-TEST = 360
+IMAGES, PIXELS, TEST = 1797, 64, 360
+_NUMBER_SECONDS = 5e-9
 CLASSES = 10
 
 
@@ -35,7 +37,7 @@ def sequential_digits(*, repeat: int = 1, pause: int = 0, validation: int = 0) -
     Raises
     ------
     ValueError
-        A number out of range.
+        A number out of range; more steps than memory.
     ImportError
         If scikit-learn is not installed; the images come with it.
 
@@ -45,7 +47,14 @@ def sequential_digits(*, repeat: int = 1, pause: int = 0, validation: int = 0) -
     >>> task.train.inputs.shape, task.test.inputs.shape, task.classes
     ((1437, 164, 1), (360, 164, 1), 10)
     """
-    held, zeros = whole_number(repeat, "repeat", 1), whole_number(pause, "pause", 0)
+    held, zeros = whole_number(repeat, "repeat", 1, INT64_LIMIT), whole_number(pause, "pause", 0, INT64_LIMIT)
+    steps = PIXELS * held + zeros
+    refuse_beyond_bounds(
+        f"The digits with repeat={held} and pause={zeros}, {steps} steps,",
+        seconds=_NUMBER_SECONDS * float(IMAGES) * steps,
+        memory=12.0 * IMAGES * steps,  # while they are put together
+        instead="Hold the pixels for fewer steps.",
+    )
     with required("the digits task", "sklearn"):
         from sklearn.datasets import load_digits
     images, labels = load_digits(return_X_y=True)
@@ -55,7 +64,6 @@ def sequential_digits(*, repeat: int = 1, pause: int = 0, validation: int = 0) -
     pixels = (images - images[rows["train"]].mean()) / images[rows["train"]].std()
     pixels = np.pad(np.repeat(pixels.astype(np.float32), held, axis=1), ((0, 0), (0, zeros)))[..., None]
     answers = labels.astype(np.int64)
-    steps = pixels.shape[1]
     parts = {name: Split(pixels[row], answers[row], np.full(len(row), steps)) for name, row in rows.items()}
     chance, baseline = guess(answers[rows["train"]], answers[rows["test"]], CLASSES)
     return Task(

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import function_or_none, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop.tasks._grammar import CLASSES, VOCABULARY, Grammar, decode, encode, evaluate
 from signalprop.tasks._trees import draw_chunk
 from signalprop.tasks._tsv import read, write
-from signalprop.tasks.task import Kind, Split, Task, guess
+from signalprop.tasks.task import Kind, Split, Task, guess, part_sizes
 
 __all__ = ["VOCABULARY", "decode", "encode", "evaluate", "generate", "load", "write"]
 
@@ -86,11 +86,8 @@ def generate(
     np.True_
     """
     grammar = Grammar.checked(max_depth, max_args, min_length, max_length)
-    sizes = [
-        whole_number(test, "test", 1),
-        whole_number(validation, "validation", 0),
-        whole_number(train, "train", 1),
-    ]
+    sizes = part_sizes(train, validation, test)[::-1]
+    function_or_none(progress, "progress")
     root = whole_number(seed, "seed", 0)
     total = sum(sizes)
     width = grammar.max_length - 1
@@ -124,7 +121,7 @@ def generate(
         Split(inputs[end - size : end], targets[end - size : end], lengths[end - size : end])
         for size, end in zip(sizes, ends, strict=True)
     ]
-    return _task(parts[2], parts[1] if validation else None, parts[0])
+    return _task(parts[2], parts[1] if sizes[1] else None, parts[0])
 
 
 def load(directory: str | os.PathLike[str], *, name: str = "basic", verify: bool = False) -> Task:

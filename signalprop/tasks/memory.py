@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import whole_number
+from signalprop._checks import INT64_LIMIT, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, chunk_sizes, generator
-from signalprop.tasks.task import Kind, Split, Task
+from signalprop.tasks.task import Kind, Split, Task, part_sizes
 
 EXAMPLES = 1024  # of one chunk
 _NUMBER_SECONDS = 5e-9  # measured, to draw and to copy
@@ -60,11 +60,12 @@ def copy_memory(
     >>> round(task.baseline, 3)         # 3 log 8 / 10
     0.624
     """
-    wait, kept = whole_number(blanks, "blanks", 1), whole_number(length, "length", 1)
+    wait, kept = (whole_number(value, name, 1, INT64_LIMIT) for value, name in ((blanks, "blanks"), (length, "length")))
     alphabet = whole_number(symbols, "symbols", 2, 254)
     blank, delimiter = alphabet, alphabet + 1
     steps = wait + 2 * kept
-    _refuse_impossible("copy", 9 * steps, steps, (train, validation, test))
+    sizes = part_sizes(train, validation, test)
+    _refuse_impossible("copy", 9 * steps, steps, sizes)
 
     def draw(rng: np.random.Generator) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         said = rng.integers(0, alphabet, size=(EXAMPLES, kept))
@@ -75,9 +76,7 @@ def copy_memory(
         targets[:, -kept:] = said
         return inputs, targets
 
-    train_part, validation_part, test_part = _parts(
-        draw, ("copy", wait, kept, alphabet), (train, validation, test), seed
-    )
+    train_part, validation_part, test_part = _parts(draw, ("copy", wait, kept, alphabet), sizes, seed)
     return Task(
         name="copy",
         description=f"copy memory, {kept} of {alphabet} symbols after {wait} steps",
@@ -122,8 +121,8 @@ def adding(steps: int = 100, *, train: int = 10_000, validation: int = 0, test: 
     >>> task.train.targets[0] == task.train.inputs[0, [0, 3], 0].sum()
     np.True_
     """
-    length = whole_number(steps, "steps", 2)
-    _refuse_impossible("adding", 8 * length, length, (train, validation, test))
+    length, sizes = whole_number(steps, "steps", 2, INT64_LIMIT), part_sizes(train, validation, test)
+    _refuse_impossible("adding", 8 * length, length, sizes)
 
     def draw(rng: np.random.Generator) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         inputs = np.zeros((EXAMPLES, length, 2), dtype=np.float32)
@@ -134,7 +133,7 @@ def adding(steps: int = 100, *, train: int = 10_000, validation: int = 0, test: 
         inputs[rows, first, 1] = inputs[rows, second, 1] = 1.0
         return inputs, inputs[rows, first, 0] + inputs[rows, second, 0]
 
-    train_part, validation_part, test_part = _parts(draw, ("adding", length), (train, validation, test), seed)
+    train_part, validation_part, test_part = _parts(draw, ("adding", length), sizes, seed)
     return Task(
         name="adding",
         description=f"adding problem, {length} steps",
@@ -150,9 +149,8 @@ def adding(steps: int = 100, *, train: int = 10_000, validation: int = 0, test: 
     )
 
 
-def _refuse_impossible(name: str, size: int, steps: int, counts: tuple[int, int, int]) -> None:
+def _refuse_impossible(name: str, size: int, steps: int, sizes: tuple[int, int, int]) -> None:
     """Refuse data of `size` bytes per example that do not fit, twice while they are put together."""
-    sizes = [whole_number(count, part, 0) for part, count in zip(("train", "validation", "test"), counts, strict=True)]
     examples = float(max(EXAMPLES, sum(sizes)))
     refuse_beyond_bounds(
         f"The task {name} with {sum(sizes)} examples of {steps} steps",
@@ -170,9 +168,10 @@ def _parts(
 ) -> tuple[Split, Split, Split]:
     """Training, validation and test part, each of its own stream."""
     root = whole_number(seed, "seed", 0)
-    minimum = {"train": 1, "validation": 0, "test": 1}
-    counts = {name: whole_number(size, name, minimum[name]) for name, size in zip(minimum, sizes, strict=True)}
-    train, validation, test = (_part(draw, root, cell_key(*facts, name), count) for name, count in counts.items())
+    train, validation, test = (
+        _part(draw, root, cell_key(*facts, name), count)
+        for name, count in zip(("train", "validation", "test"), sizes, strict=True)
+    )
     return train, validation, test
 
 

@@ -16,13 +16,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import shown
+from signalprop._checks import INT64_LIMIT, finite_number, instance_of, listed, shown, text_of, whole_number
+from signalprop._cost import refuse_beyond_bounds
+from signalprop.fields import member
 
 ROWS = 4096  # looked at in one go, so that arrays mapped from a file are not read into memory
+_CLASS_SECONDS, _CLASS_BYTES = 5e-8, 40.0  # of counts, shares and their logs
 
 
 class Kind(StrEnum):
@@ -45,6 +49,11 @@ class Split:
         Classes as whole numbers (examples,), for tagging (examples, steps); numbers (examples,) for regression.
     lengths
         int64 (examples,): the steps an example has; what comes after them is padding, on the right.
+
+    Raises
+    ------
+    ValueError
+        No arrays of numbers, shapes or lengths that do not fit, or a number before the padding that is not finite in float32.
     """
 
     inputs: NDArray[np.generic]
@@ -77,6 +86,9 @@ class Split:
                 f"lengths must be between 1 and the number of steps, {self.steps}, got {self.lengths.min()} to "
                 f"{self.lengths.max()}."
             )
+        object.__setattr__(self, "lengths", self.lengths.astype(np.int64, copy=False))
+        for name in ("inputs", "targets"):
+            _finite(getattr(self, name), self.lengths, name)
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -119,6 +131,11 @@ class Task:
         Number of last steps at which an answer is judged: 1 but for tagging.
     vocabulary
         Names of the symbols, if they have any.
+
+    Raises
+    ------
+    ValueError
+        A value of another type, or parts and numbers that do not fit each other.
     """
 
     name: str
@@ -136,6 +153,7 @@ class Task:
     vocabulary: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        self._settle()
         if (self.symbols == 0) == (self.features == 0):
             raise ValueError(
                 f"a task has either symbols or features as inputs, got symbols={self.symbols} and features={self.features}."
@@ -150,6 +168,7 @@ class Task:
                     f"the {name} part needs at least one example of one step, got shape {part.inputs.shape}."
                 )
             self._check(part)
+        whole_number(self.answers, "answers", 1, self.steps, "There are no more steps.")
 
     @property
     def parts(self) -> dict[str, Split]:
@@ -181,6 +200,37 @@ class Task:
                     digest.update(np.ascontiguousarray(array[start : start + ROWS]).data)
         return digest.hexdigest()
 
+    def _settle(self) -> None:
+        """Every field as it is declared, each looked at alone."""
+        found: dict[str, Any] = {name: text_of(getattr(self, name), name) for name in ("name", "description")}
+        found["kind"] = member(Kind, self.kind, "kind")
+        for name in ("train", "validation", "test"):
+            if name != "validation" or self.validation is not None:
+                instance_of(getattr(self, name), Split, name, "a signalprop.tasks.Split")
+        for name in ("symbols", "features", "classes"):
+            found[name] = whole_number(getattr(self, name), name, 0, INT64_LIMIT)
+        found["answers"] = whole_number(self.answers, "answers", 1)
+        if self.chance is not None:
+            found["chance"] = finite_number(self.chance, "chance", "None or a number between 0 and 1")
+            if not 0.0 <= found["chance"] <= 1.0:
+                raise ValueError(f"chance must be None or a number between 0 and 1, got {shown(self.chance)}.")
+        if (self.chance is None) != (found["kind"] is Kind.REGRESSION):
+            raise ValueError(
+                f"chance must be None for a regression and a number for classes, got {shown(self.chance)} and "
+                f"kind={found['kind']}."
+            )
+        found["baseline"] = finite_number(self.baseline, "baseline")
+        found["vocabulary"] = tuple(
+            text_of(word, "vocabulary", "a list of texts") for word in listed(self.vocabulary, "vocabulary", "texts")
+        )
+        if found["vocabulary"] and len(found["vocabulary"]) != found["symbols"]:
+            raise ValueError(
+                f"vocabulary must have a name for each of the symbols, got {len(found['vocabulary'])} names and "
+                f"symbols={found['symbols']}."
+            )
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
     def _check(self, part: Split) -> None:
         if part.steps != self.steps:
             raise ValueError(f"all parts of a task have the same number of steps, got {self.steps} and {part.steps}.")
@@ -191,15 +241,18 @@ class Task:
             if part.inputs.shape[2] != self.features:
                 raise ValueError(f"inputs must have {self.features} features, got shape {part.inputs.shape}.")
         else:
-            _below(part.inputs, self.symbols, "inputs", part.lengths)
+            _below(part.inputs, self.symbols, "inputs", "symbols", part.lengths)
         if self.classes:
-            _below(part.targets, self.classes, "targets", part.lengths if self.kind is Kind.TAGGING else None)
+            _below(
+                part.targets, self.classes, "targets", "classes", part.lengths if self.kind is Kind.TAGGING else None
+            )
 
 
 def class_shares(targets: NDArray[np.generic], classes: int) -> NDArray[np.float64]:
     """Share of each class among whole-number targets."""
     if not classes:
         return np.empty(0)
+    _refuse_many(classes)
     return np.bincount(targets.ravel().astype(np.int64), minlength=classes) / targets.size
 
 
@@ -208,12 +261,48 @@ def guess(train: NDArray[np.int64], test: NDArray[np.int64], classes: int) -> tu
 
     Shares are those of ``counts + 1`` (Laplace), so that a class that `train` lacks costs something finite.
     """
+    _refuse_many(classes)
     counts = np.bincount(train, minlength=classes)
     logs = np.log((counts + 1) / (counts.sum() + classes))
     return float(np.mean(test == counts.argmax())), float(-logs[test].mean())
 
 
-def _below(values: NDArray[np.generic], bound: int, name: str, lengths: NDArray[np.int64] | None) -> None:
+def part_sizes(train: Any, validation: Any, test: Any) -> tuple[int, int, int]:
+    """Numbers of examples of the parts; that of the validation part may be 0, which is none."""
+    return (
+        whole_number(train, "train", 1, INT64_LIMIT),
+        whole_number(validation, "validation", 0, INT64_LIMIT),
+        whole_number(test, "test", 1, INT64_LIMIT),
+    )
+
+
+def _refuse_many(classes: int) -> None:
+    """Refuse classes whose shares do not fit."""
+    refuse_beyond_bounds(
+        f"The shares of classes={classes}",
+        seconds=_CLASS_SECONDS * classes,
+        memory=_CLASS_BYTES * classes,
+        instead="Number the classes from 0, without gaps.",
+    )
+
+
+def _finite(array: NDArray[Any], lengths: NDArray[np.int64], name: str) -> None:
+    """Refuse NaN, infinities and what is infinite in float32, padding left out."""
+    if array.dtype.kind != "f":
+        return
+    for start in range(0, len(array), ROWS):
+        with np.errstate(over="ignore", under="ignore"):
+            broken = ~np.isfinite(array[start : start + ROWS].astype(np.float32))
+        if array.ndim > 1:
+            inside = np.arange(array.shape[1]) < lengths[start : start + ROWS, None]
+            broken &= inside.reshape(*inside.shape, *(1,) * (array.ndim - 2))
+        if broken.any():
+            first, *rest = (int(each) for each in np.argwhere(broken)[0])
+            place = (first + start, *rest)
+            raise ValueError(f"{name} must be finite in float32, got {array[place]} at {place}.")
+
+
+def _below(values: NDArray[np.generic], bound: int, name: str, what: str, lengths: NDArray[np.int64] | None) -> None:
     """Refuse whole numbers out of range, those of the padding left alone."""
     if values.dtype.kind not in "iu":
         raise ValueError(f"{name} must be whole numbers, got type {values.dtype}.")
@@ -222,4 +311,6 @@ def _below(values: NDArray[np.generic], bound: int, name: str, lengths: NDArray[
         if lengths is not None:
             rows = rows[np.arange(values.shape[1]) < lengths[start : start + ROWS, None]]
         if not 0 <= int(rows.min()) <= int(rows.max()) < bound:
-            raise ValueError(f"{name} must be between 0 and {bound - 1}, got {rows.min()} to {rows.max()}.")
+            raise ValueError(
+                f"{name} must be between 0 and {bound - 1} for {what}={bound}, got {rows.min()} to {rows.max()}."
+            )

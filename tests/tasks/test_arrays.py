@@ -124,10 +124,12 @@ def test_given_sizes(written):
     path = written(archive())
     task = load_arrays(path, symbols=9, classes=4)
     assert (task.symbols, task.classes) == (9, 4)
-    with pytest.raises(ValueError, match="inputs must be between 0 and 3, got 0 to 4"):
+    with pytest.raises(ValueError, match=r"symbols must be at least 5, as .* has inputs up to 4, got 4\."):
         load_arrays(path, symbols=4)
-    with pytest.raises(ValueError, match="train_targets must be between 0 and 1, got 0 to 2"):
+    with pytest.raises(ValueError, match=r"classes must be at least 3, as .* has targets up to 2, got 2\."):
         load_arrays(path, classes=2)
+    with pytest.raises(ValueError, match=r"shares of classes=10+ would take about"):
+        load_arrays(path, classes=10**15)
 
 
 BROKEN = RNG.normal(size=(20, 7, 2))
@@ -155,7 +157,7 @@ FEATURES = {
         ({"train_inputs": tokens(20)[:, :0]}, r"no side 0, got \(20, 0\)"),
         (
             {"train_inputs": tokens(19)},
-            "part train: inputs, targets and lengths must have one row per example, got 19, 20 and",
+            "train_inputs, targets and lengths must have one row per example, got 19, 20 and",
         ),
         (
             {"train_lengths": np.zeros(20, int)},

@@ -50,6 +50,8 @@ def test_validation_comes_out_of_the_training_part():
     [
         ({"repeat": 0}, "repeat must be at least 1"),
         ({"pause": -1}, "pause must be at least 0"),
+        ({"repeat": 10**9}, r"digits with repeat=1000000000 and pause=0, 64000000000 steps, would take about"),
+        ({"pause": 10**30}, "pause must be at most"),
         ({"validation": 1437}, "validation must be at most 1436, got 1437"),
     ],
 )

@@ -97,11 +97,20 @@ def split(inputs, targets, lengths=None):
             "lengths must be between 1 and the number of steps, 3, got 3 to 4",
         ),
         (lambda: split(np.zeros((2, 3)), [0, 0], [0, 3]), "got 0 to 3"),
+        (lambda: split([[0, 0], [0, np.nan]], [0, 0]), r"inputs must be finite in float32, got nan at \(1, 1\)"),
+        (lambda: split(np.zeros((2, 3)), [0.0, 1e200]), r"targets must be finite in float32, got 1e\+200 at \(1,\)"),
+        (lambda: Split([[1]], np.zeros(1), np.ones(1, int)), r"inputs must be an array of numbers .* got \[\[1\]\]"),
     ],
 )
 def test_bad_splits(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_lengths_of_any_width_are_kept_as_int64_and_padding_may_be_nan():
+    part = split([[1.0, np.nan]], [0.5], np.array([1], ">u2"))
+    assert part.lengths.dtype == np.int64
+    assert part.lengths.tolist() == [1]
 
 
 def padded_tagging(pad):
@@ -153,9 +162,27 @@ COPY, ADDING = copy_memory(4, train=3, test=3), adding(4, train=3, test=3)
         ),
         (COPY, {"features": 1}, "either symbols or features as inputs, got symbols=10 and features=1"),
         (COPY, {"symbols": 0}, "either symbols or features"),
-        (COPY, {"symbols": 9}, "inputs must be between 0 and 8, got 0 to 9"),
+        (COPY, {"symbols": 9}, "inputs must be between 0 and 8 for symbols=9, got 0 to 9"),
         (COPY, {"classes": 8}, "targets must be between 0 and 7"),
         (COPY, {"classes": 0}, "has classes unless it is a regression, got classes=0 and kind=tagging"),
+        (COPY, {"name": 5}, "name must be text, got 5"),
+        (COPY, {"kind": "ranking"}, "kind must be one of 'classification', 'tagging' or 'regression', got 'ranking'"),
+        (COPY, {"train": None}, r"train must be a signalprop\.tasks\.Split, got None"),
+        (COPY, {"symbols": 10.5}, r"symbols must be a whole number, got 10\.5"),
+        (COPY, {"chance": 1.5}, r"chance must be None or a number between 0 and 1, got 1\.5"),
+        (
+            COPY,
+            {"chance": None},
+            "chance must be None for a regression and a number for classes, got None and kind=tagging",
+        ),
+        (COPY, {"baseline": np.nan}, "baseline must be a finite number, got nan"),
+        (COPY, {"answers": 25}, "answers must be at most 24, got 25"),
+        (
+            COPY,
+            {"vocabulary": ("a", "b")},
+            "vocabulary must have a name for each of the symbols, got 2 names and symbols=10",
+        ),
+        (COPY, {"vocabulary": "ab"}, "vocabulary must be a list of texts, got 'ab'"),
         (ADDING, {"classes": 2}, "has classes unless it is a regression"),
         (COPY, {"kind": Kind.CLASSIFICATION}, r"targets of a classification must have shape \(3,\), got \(3, 24\)"),
         (ADDING, {"features": 3}, r"inputs must have 3 features, got shape \(3, 4, 2\)"),
