@@ -7,12 +7,15 @@ from types import TracebackType
 import torch
 from torch import Tensor, nn
 
-from signalprop._checks import shown, whole_number
+from signalprop._checks import instance_of, shown, whole_number
+from signalprop._cost import refuse_beyond_bounds
 from signalprop.nn import Recurrence
+from signalprop.training.cost import LONGEST_SECONDS
 
 __all__ = ["StateEnergies", "white_energy"]
 
 IMPULSES = 16  # at a time, which bounds the memory
+_NUMBER_SECONDS, _STATE_BYTES = 5e-8, 64.0  # measured
 
 
 class StateEnergies:
@@ -28,6 +31,11 @@ class StateEnergies:
     lengths
         Set before each call of the model: the steps of its sequences, (batch,).
 
+    Raises
+    ------
+    ValueError
+        No model; lengths that are not those of the sequences; an average before any sequence.
+
     Examples
     --------
     >>> import torch
@@ -41,7 +49,7 @@ class StateEnergies:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self.layers = recurrences(model)
+        self.layers = recurrences(instance_of(model, nn.Module, "model", "a torch.nn.Module"))
         self.lengths: Tensor = torch.empty(0, dtype=torch.int64)
         self._sums = torch.zeros(len(self.layers), 2, dtype=torch.float64)
         self._counts = torch.zeros(len(self.layers), 2, dtype=torch.float64)
@@ -68,16 +76,29 @@ class StateEnergies:
 
     def mean(self) -> list[float]:
         """Of each layer: the average over all steps of all sequences."""
+        self._refuse_unseen()
         return (self._sums[:, 0] / self._counts[:, 0]).tolist()
 
     def last(self) -> list[float]:
         """Of each layer: the average over the last steps of the sequences."""
+        self._refuse_unseen()
         return (self._sums[:, 1] / self._counts[:, 1]).tolist()
+
+    def _refuse_unseen(self) -> None:
+        if not bool((self._counts > 0).all()):
+            raise ValueError(
+                "model has seen no sequence inside `with StateEnergies(model)`, so there is no average yet."
+            )
 
     @torch.no_grad()
     def _add(self, place: int, layer: Recurrence, inputs: Tensor) -> None:
         energy = layer.states(inputs).double().square().sum(-1).cpu()
         lengths = self.lengths.cpu()
+        if lengths.shape != energy.shape[:1] or not bool(((lengths >= 1) & (lengths <= energy.shape[1])).all()):
+            raise ValueError(
+                f"lengths must be set to the steps of the {len(energy)} sequences, each from 1 to {energy.shape[1]}, before the "
+                f"model is called, got {shown(lengths)}."
+            )
         inside = torch.arange(energy.shape[1]) < lengths[:, None]
         last = energy.gather(1, lengths[:, None] - 1)
         self._sums[place] += torch.stack([energy[inside].sum(), last.sum()])
@@ -91,15 +112,27 @@ def white_energy(layer: Recurrence, steps: int) -> Tensor:
     (P) The sum of the squared responses to unit impulses, one input at a time: of an impulse at the first step, which may have
     its own normaliser, and of one at a later step. Costs a forward pass of 2 d_model sequences.
 
+    Raises
+    ------
+    ValueError
+        No layer of `signalprop.nn`; steps out of range, or more than memory.
+
     Examples
     --------
     >>> from signalprop.nn import RotRNN
     >>> white_energy(RotRNN(8, 16, heads=2, first_step_rule=True), 5)
     tensor([2.0000, 2.0000, 2.0000, 2.0000, 2.0000], dtype=torch.float64)
     """
-    if not isinstance(layer, Recurrence):
-        raise ValueError(f"layer must be a signalprop.nn.Recurrence, got {shown(layer)}.")
+    instance_of(layer, Recurrence, "layer", "a signalprop.nn.Recurrence")
     steps = whole_number(steps, "steps", 1, 10**6)
+    at_once = 2.0 * min(IMPULSES, layer.d_model) * steps
+    refuse_beyond_bounds(
+        f"the energies of white inputs over {steps} steps",
+        seconds=_NUMBER_SECONDS * 2.0 * layer.d_model * steps * (layer.d_model + 2.0 * layer.d_state),
+        memory=at_once * (4.0 * layer.d_model + _STATE_BYTES * layer.d_state),
+        instead="Ask for fewer steps.",
+        default_seconds=LONGEST_SECONDS,
+    )
     first, later = torch.zeros(2, steps, dtype=torch.float64)
     axes = torch.eye(layer.d_model, device=layer.B.device, dtype=layer.B.dtype)
     for start in range(0, layer.d_model, IMPULSES):

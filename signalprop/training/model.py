@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from signalprop._catalogue import LAYERS, load
+from signalprop._checks import instance_of
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._numbers import number
 from signalprop.nn import Recurrence, SequenceClassifier
@@ -42,6 +43,8 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
     >>> len(model.blocks), model.head.out_features
     (3, 9)
     """
+    instance_of(settings, Settings, "settings", "a signalprop.training.Settings")
+    instance_of(task, Task, "task", "a signalprop.tasks.Task")
     if task.kind is Kind.TAGGING and settings.pooling != "mean":
         raise ValueError(
             f"a tagging task has an answer per step and pools nothing: leave out pooling={settings.pooling!r}."

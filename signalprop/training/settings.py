@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS
-from signalprop._checks import positive_float, whole_number
+from signalprop._checks import instance_of, listed, path_of, positive_float, text_of, whole_number
 from signalprop._declared import as_declared, hints, known
 from signalprop._files import parse_toml, read_text
 from signalprop.fields import one_of
@@ -163,7 +163,7 @@ class Settings:
         ValueError
             Not TOML, or a section or key that is not known; the message has the file and what there is.
         """
-        where = os.fspath(path)
+        where = str(path_of(path, "path"))
         content = parse_toml(read_text(where), where)
         sections = {name: _keys(name) for name in ("model", "training")}
         found: dict[str, Any] = {}
@@ -203,7 +203,12 @@ def _task_of(values: dict[str, Any], where: str) -> dict[str, Any]:
 
 def differences(one: dict[str, Any], other: dict[str, Any], ignored: tuple[str, ...] = ()) -> list[str]:
     """Names of the settings in which two dicts of `Settings.as_dict` differ, each with both values."""
-    names = [each.name for each in fields(Settings) if each.name not in ignored]
+    for name, value in (("one", one), ("other", other)):
+        instance_of(value, dict, name, "a dict of Settings.as_dict")
+    left_out = [
+        text_of(name, "ignored", "names of settings") for name in listed(ignored, "ignored", "names of settings")
+    ]
+    names = [each.name for each in fields(Settings) if each.name not in left_out]
     return [
         f"{name} = {one.get(name)!r}, not {other.get(name)!r}" for name in names if one.get(name) != other.get(name)
     ]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from signalprop._checks import flag, function_or_none, instance_of, path_of, shown
 from signalprop._directory import Directory
 from signalprop._provenance import provenance
 from signalprop._streams import cell_key, generator
@@ -113,8 +114,13 @@ def train(
     >>> [row["step"] for row in run.rows]
     ['0', '1', '2']
     """
-    where = _device(device)
-    given = task is not None
+    instance_of(settings, Settings, "settings", "a signalprop.training.Settings")
+    where, given, resume = _device(device), task is not None, flag(resume, "resume")
+    if task is not None:
+        instance_of(task, Task, "task", "a signalprop.tasks.Task or None")
+    if directory is not None:
+        directory = path_of(directory, "directory")
+    function_or_none(progress, "progress")
 
     def opened() -> Directory:
         assert directory is not None
@@ -279,11 +285,17 @@ class _Training:
 
 
 def _device(name: str) -> torch.device:
+    """The device of this name, if a tensor can be made there."""
+    if not isinstance(name, (str, torch.device)):
+        raise ValueError(f"device must be the name of a device of PyTorch, got {shown(name)}.")
     try:
         device = torch.device(name)
         device = torch.empty(1, device=device).device  # with its number: which GPU is the current one differs by thread
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ValueError(f"device {name!r} cannot be used here: {str(error).splitlines()[0]}") from None
+    except (RuntimeError, AssertionError, NotImplementedError, ValueError) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise ValueError(f"device must be one that PyTorch can use here, got {shown(name)}: {why}.") from None
+    if device.type == "meta":
+        raise ValueError("device must be one that holds numbers, got 'meta'.")
     return device
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from signalprop import allow
 from signalprop._catalogue import LAYERS, load
 from signalprop.nn import LRU, DenseLinearRNN, RotRNN
 from signalprop.tasks import Kind, Split, Task, make
@@ -203,6 +204,27 @@ def test_white_energy_is_the_mean_over_white_inputs(layer):
     energies = made.states(torch.randn(samples, steps, 5)).square().sum(-1).detach().double()
     z = (energies.mean(0) - white_energy(made, steps).double()) / (energies.std(0) / samples**0.5)
     assert z.abs().max() < 4.0
+
+
+def test_energies_are_refused_where_there_are_none():
+    layer = LRU(4, 4)
+    with pytest.raises(ValueError, match=r"model must be a torch\.nn\.Module, got 3"):
+        StateEnergies(3)
+    with pytest.raises(ValueError, match=r"layer must be a .*Recurrence, got Linear"):
+        white_energy(torch.nn.Linear(2, 2), 3)
+    with (
+        allow(gigabytes=0.25),
+        pytest.raises(ValueError, match=r"white inputs over 1000000 steps would take about .* of memory"),
+    ):
+        white_energy(layer, 10**6)
+    energies = StateEnergies(layer)
+    with pytest.raises(ValueError, match="model has seen no sequence"):
+        energies.mean()
+    with (
+        energies,
+        pytest.raises(ValueError, match="lengths must be set to the steps of the 2 sequences, each from 1 to 3"),
+    ):
+        layer(torch.zeros(2, 3, 4))
 
 
 def test_energies_leave_padding_out():

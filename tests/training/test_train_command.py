@@ -167,7 +167,7 @@ def test_shipped_files_are_read(path):
             "has no 'train'; there are directory, name, verify",
         ),
         (["--config", "/nowhere.toml"], "/nowhere.toml"),
-        (["--device", "abacus"], "device 'abacus' cannot be used here"),
+        (["--device", "abacus"], "device must be one that PyTorch can use here, got 'abacus'"),
         (["--directory", "/dev/null"], "/dev/null"),
     ],
 )
