@@ -3,6 +3,7 @@
 import math
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -31,11 +32,15 @@ CHECKS = {
     "exact_number": (lambda value: checks.exact_number(value, "argument", floats=True), 0.5),
     "probability": (lambda value: checks.probability(value, "argument"), 0.5),
     "flag": (lambda value: checks.flag(value, "argument"), True),
+    "text_of": (lambda value: checks.text_of(value, "argument"), "a"),
+    "path_of": (lambda value: checks.path_of(value, "argument"), "a"),
+    "instance_of": (lambda value: checks.instance_of(value, Fraction, "argument", "a Fraction"), Fraction(1)),
     "function_or_none": (lambda value: checks.function_or_none(value, "argument"), len),
     "pair_of": (lambda value: checks.pair_of(value, "argument"), (1, 2)),
     "listed": (lambda value: checks.listed(value, "argument", "words"), ["a"]),
     "finite_array": (lambda value: checks.finite_array(value, "argument", None), [0.5]),
     "real_array": (lambda value: checks.real_array(value, "argument", None), [0.5]),
+    "log_array": (lambda value: checks.log_array(value, "argument", None), [-np.inf]),
     "any_array": (lambda value: checks.any_array(value, "argument", "argument must be an array"), [0.5]),
 }
 HELPERS = {"shown", "scalar"}  # which refuse nothing
@@ -211,6 +216,24 @@ def test_only_true_and_false_are_flags(value):
     with pytest.raises(ValueError, match="log must be True or False, got"):
         checks.flag(value, "log")
     assert checks.flag(np.True_, "log") is True
+
+
+def test_texts_are_plain_and_paths_are_what_a_file_system_takes():
+    assert type(checks.text_of(np.str_("rnn"), "model")) is str
+    for value in (b"rnn", 3, None, ["rnn"]):
+        with pytest.raises(ValueError, match="model must be a name, got"):
+            checks.text_of(value, "model", "a name")
+    assert checks.path_of("a/b", "directory") == checks.path_of(Path("a/b"), "directory") == Path("a/b")
+    for value in ("", "a\x00b", "\ud800", b"a", 0, None, ["a"]):
+        with pytest.raises(ValueError, match=r"directory must be a path, text or a pathlib\.Path, got"):
+            checks.path_of(value, "directory")
+
+
+def test_logarithms_are_numbers_or_those_of_zero():
+    assert checks.log_array([[0, -np.inf]], "log_energies", 2).tolist() == [[0.0, -np.inf]]
+    for odd in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=rf"log_energies must be numbers or -inf, got {odd} at position \(1,\)"):
+            checks.log_array([0.5, odd], "log_energies", 1)
 
 
 def test_pairs_lists_and_functions():

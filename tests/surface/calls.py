@@ -27,7 +27,7 @@ from signalprop.ginibre.tempered import schedule
 from signalprop.initialization._entries import ScaleOptions
 from signalprop.models import Model
 from signalprop.montecarlo.plan import Plan
-from signalprop.tasks import Task, copy_memory
+from signalprop.tasks import Split, Task, copy_memory
 from signalprop.training import Settings
 
 API = Path(__file__).parents[2] / "docs" / "api"
@@ -48,11 +48,8 @@ EXCLUDED = {
     "ginibre.krylov.room": "the cost of checked arguments",
     "ginibre.tempered.room": "the cost of checked arguments",
     "ginibre.tempered.seconds": "the cost of checked arguments",
+    "ginibre.tempered.pilot_seconds": "the cost of checked arguments",
     "spread.log_relative_variance": "the body of relative_variance, for checked arguments",
-    "tasks.task.Task": "made by the makers of tasks, which are swept",
-    "tasks.task.Split": "made by the makers of tasks, which are swept",
-    "tasks.memory.adding": "has no bound on memory yet",
-    "tasks.memory.copy_memory": "has no bound on memory yet",
     "recurrences.laws.ring_log_moduli": "a kernel: takes arrays and checks nothing",
     "recurrences.averages.Average": "made by functions",
     "recurrences.report.Report": "made by report",
@@ -67,11 +64,7 @@ EXCLUDED = {
     "nn.recurrence.System": "made by system",
     "nn.recurrence.Recurrence": "abstract; swept as each layer that is one",
     "training.trainer.Run": "made by train",
-    "training.energies.StateEnergies": "a running sum of the trainer",
     "ginibre.tempered.Move": "made by schedule",
-    "montecarlo.plan.Plan.load": "takes a path alone",
-    "montecarlo.plan.Plan.save": "takes a path alone",
-    "training.settings.Settings.read": "takes a path alone",
 }
 UNSWEPT_METHODS = {
     "plot": "no arguments", "apply": "kernel of an operator: takes arrays and checks nothing", "to_modes": "the same",
@@ -86,6 +79,10 @@ def short_task() -> Task:
     return copy_memory(3, length=2, symbols=3, train=8, test=4)
 
 
+def short_split() -> Split:
+    return Split(np.ones((3, 2), np.int64), np.array([0, 1, 2]), np.array([2, 1, 2]))
+
+
 def short_settings(**changes: Any) -> Settings:
     small = {"depth": 1, "d_model": 4, "d_state": 4, "heads": 2, "batch": 4, "steps": 2, "held_out": 4}
     return Settings(**{"task": "copy", "options": {"blanks": 3, "train": 8, "test": 4}, **small, **changes})
@@ -95,6 +92,18 @@ def sequences() -> Path:
     path = Path(tempfile.mkdtemp()) / "mine.npz"
     split = {"inputs": np.ones((4, 3), np.int64), "targets": np.array([0, 1, 2, 0])}
     np.savez(path, **{f"{part}_{name}": one for part in ("train", "test") for name, one in split.items()})
+    return path
+
+
+def plan_file() -> Path:
+    path = folder() / "plan.toml"
+    short_plan().save(path)
+    return path
+
+
+def settings_file() -> Path:
+    path = folder() / "settings.toml"
+    path.write_text('[task]\nname = "copy"\nblanks = 3\n[model]\ndepth = 1\n')
     return path
 
 
@@ -167,7 +176,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "initialization.budget.width_needed": {"criterion": "mean", "quantile": None},
     "montecarlo.sampling.sample": {"method": "dense", "activation": "leaky_relu"},
     "montecarlo.sampling.peaks": {},
-    "montecarlo.run.run": {"plan": short_plan, "directory": None, "progress": False},
+    "montecarlo.run.run": {"plan": short_plan, "directory": folder, "progress": False},
     "montecarlo.plan.Plan": {"fields": ("real",), "n": (6,), "k": (3,), "c": None, "models": ("rnn",), "method": "dense",
                              "activation": "leaky_relu"},
     "montecarlo.quantiles.quantile_levels": {"ordered": np.arange(40.0)},
@@ -222,6 +231,12 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "nn.state_energies.state_energies": {"model": lambda: signalprop.nn.LRU(4, 4), "inputs": lambda: (WIDE.clone(),)},
     "tasks.make": {"task": "copy", "blanks": 3, "train": 8, "test": 4, "symbols": 3, "length": 2},
+    "tasks.task.Split": {"inputs": np.ones((3, 2), int), "targets": np.array([0, 1, 2]), "lengths": np.array([2, 1, 2])},
+    "tasks.task.Task": {
+        "name": "mine", "description": "three sequences", "kind": "classification", "train": short_split,
+        "validation": short_split, "test": short_split, "symbols": 3, "features": 0, "classes": 3, "chance": 0.25,
+        "baseline": 1.0, "answers": 1, "vocabulary": ("a", "b", "c"),
+    },
     "tasks.digits.sequential_digits": {"validation": 0},
     "tasks.arrays.load_arrays": {"path": sequences, "symbols": 3, "classes": 3},
     "tasks._grammar.decode": {"tokens": (11, 2)},
@@ -233,11 +248,13 @@ CALLS: dict[str, dict[str, Any]] = {
     "tasks.listops.generate": {
         "train": 3, "validation": 2, "test": 2, "min_length": 5, "max_length": 30, "max_depth": 3, "max_args": 3,
     },
-    "training.settings.Settings": {"task": "copy", "options": {"blanks": 3, "train": 8, "test": 4}, "layer": "rotrnn"},
+    "training.settings.Settings": {"task": "copy", "options": {"blanks": 3, "train": 8, "test": 4}, "layer": "rotrnn",
+                                   "learning_rate": 0.25, "recurrence_factor": 0.5, "weight_decay": 0.125},
     "training.settings.differences": {"one": {"a": 1}, "other": {"a": 2}, "ignored": ()},
     "training.model.build_model": {"settings": short_settings, "task": short_task},
+    "training.energies.StateEnergies": {"model": lambda: signalprop.nn.LRU(4, 4)},
     "training.energies.white_energy": {"layer": lambda: signalprop.nn.LRU(4, 4), "steps": 3},
-    "training.trainer.train": {"settings": short_settings, "task": short_task, "directory": None},
+    "training.trainer.train": {"settings": short_settings, "task": short_task, "directory": folder},
     "wick.reference.compose": {"p": (1, 0, 2), "q": (2, 1, 0)},
     "wick.reference.inverse": {"p": (1, 0, 2)},
     "wick.reference.cycles": {"p": (1, 0, 2)},
@@ -297,6 +314,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "recurrences.operators.Diagonal.from_values": {"values": (0.5, 0.25)},
     "recurrences.planes.LRU.to_rotrnn": {"heads": 2},
     "nn.recurrence.Recurrence.initial_state": {"batch": 2},
+    "montecarlo.plan.Plan.load": {"path": plan_file},
+    "montecarlo.plan.Plan.save": {"path": plan_file},
+    "training.settings.Settings.read": {"path": settings_file},
     "montecarlo.plan.Plan.from_toml": {"text": lambda: short_plan().to_toml()},
 }
 for _kind in ("lru.LRU", "rotrnn.RotRNN", "dense.DenseLinearRNN"):
@@ -319,14 +339,14 @@ for _family in ("lti.LinearRecurrence", "planes.LRU", "planes.RotRNN"):
     METHODS[f"recurrences.{_family}.gradient_energy"] = {"readout": _states.T}
 UNSWEPT_PARAMETERS = {
     "nn.state_energies.state_energies.inputs": "arguments of the model itself",
-    "directory": "a path: the operating system speaks", "path": "a path: the operating system speaks",
-    "executor": "takes any executor of concurrent.futures and Dask", "device": "PyTorch's own", "dtype": "PyTorch's own",
+    "device": "PyTorch's own", "dtype": "PyTorch's own",
     "_variance": "private", "xp": "a namespace of arrays",
     "models.as_model.name": "a word for the message", "fields.member.name": "the same", "fields.one_of.name": "the same",
     "fields.member.options": "an enumeration of the package", "fields.one_of.options": "names that the package lists",
     **dict.fromkeys([f"fields.by_field.{field}" for field in Field], "handed on as it is"),
     **dict.fromkeys([f"models.by_model.{model}" for model in Model], "handed on as it is"),
 }  # fmt: skip
+SWEPT = ("training.trainer.train.device",)  # though others of the name are not
 
 
 MISSING: list[str] = []  # parameters without a good value

@@ -78,7 +78,8 @@ def not_a_sentence(error: BaseException, names: list[str]) -> str | None:
     if not any(re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text) for name in names):
         return f"does not name {names[0]}: {text[:300]!r}"
     if not re.search(
-        r"\bgot\b|would take|would hold|become|do not reach|fill|belongs|\bis\b|\bare\b|\bhas\b|\bhave\b|=", text
+        r"\bgot\b|would take|would hold|become|do not reach|fill|belongs|\bis\b|\bare\b|\bhas\b|\bhave\b|\bholds\b|=",
+        text,
     ):
         return f"does not say what came in: {text[:300]!r}"
     return None

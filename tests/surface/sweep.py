@@ -1,5 +1,7 @@
 """One argument at a time is replaced by odd values; what is neither right nor a sentence is a fault."""
 
+import os
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -9,7 +11,7 @@ import torch
 
 from signalprop import allow
 from tests.surface import judge, values
-from tests.surface.calls import UNSWEPT_PARAMETERS, Entry, fresh
+from tests.surface.calls import SWEPT, UNSWEPT_PARAMETERS, Entry, fresh
 from tests.surface.judge import Outcome, canonical, outcome
 
 COMPLEX_ALLOWED = {
@@ -23,6 +25,7 @@ INFINITE: dict[str, str] = {}
 DOCUMENTED = {
     "Estimate": "NaN for a quantile beyond the draws, infinite ends of intervals", "DataFrame": "the same",
     "Sample": "-inf for a rectified state that died",
+    "montecarlo.quantiles.quantile_levels": "NaN and infinite ends beyond the draws",
 }  # fmt: skip
 MASKED = {
     "montecarlo.estimate.Estimate.from_logs.logs": "masked draws are left out",
@@ -44,17 +47,23 @@ ALIASES = {
     "recurrences.operators.Diagonal.from_values.values": "A|log_modulus",
     "recurrences.dense_operators.ScaledUnitary.unitary": "A",
     "recurrences.report.report.state_size": "B",
+    "montecarlo.quantiles.quantile_interval.ordered": "samples",
     "nn.dense.DenseLinearRNN.scale_options": "option of the scale",
     "nn.scan.rotation_scan.decay": "coefficients", "nn.scan.rotation_scan.angle": "coefficients",
 }  # fmt: skip
-OF_THE_ANSWER = ("outside the range of float64", "would take about")
+OF_THE_ANSWER = ("outside the range of float64", "would take about", "would take a little longer")
+
+
+# A path: the operating system says whether there is anything, and a message about a file begins with its path.
+PATHS = ("path", "directory", "tasks.listops.load.name")
 
 
 # Not read where the answer does not depend on them.
 UNREAD = ("ResidualBlock.forward.lengths", "radius.only_side_of_one")
 
 
-TENSORS_KEPT = ("nn.parameter_groups.parameter_groups",)  # a learning rate may be a tensor and stays one
+# A learning rate may be a tensor and stays one; the arrays of a task stay of their type, mapped from a file or not.
+KEPT = ("nn.parameter_groups.parameter_groups", "tasks.task.Split")
 
 
 @dataclass
@@ -93,7 +102,11 @@ def swept(entry: Entry) -> tuple[list[str], Count]:
 
 def parameters(entry: Entry) -> list[str]:
     """The arguments of an entry that are swept."""
-    return [name for name in entry.good if set(UNSWEPT_PARAMETERS).isdisjoint({name, f"{entry.name}.{name}"})]
+    return [
+        name
+        for name in entry.good
+        if f"{entry.name}.{name}" in SWEPT or set(UNSWEPT_PARAMETERS).isdisjoint({name, f"{entry.name}.{name}"})
+    ]
 
 
 def faults(entry: Entry, parameter: str, odd: Iterable[tuple[str, Any]] | None = None) -> Iterator[str]:
@@ -108,12 +121,12 @@ def faults(entry: Entry, parameter: str, odd: Iterable[tuple[str, Any]] | None =
             yield f"{entry.name}() has no good call: {plain.error!r}"
             return
         if found.error is not None:
-            why = unclear(found, entry, parameter)
+            why = unclear(found, entry, parameter, value)
             if why:
                 yield f"{label} {why}"
             elif must:
                 yield f"{label} is refused, though it is {good!r}: {found.error}"
-        elif isinstance(value, torch.Tensor) and entry.name in TENSORS_KEPT:
+        elif isinstance(value, (torch.Tensor, np.ndarray)) and entry.name in KEPT:
             continue
         elif imaginary_type(value) and parameter in COMPLEX_ALLOWED:
             continue  # the same numbers, of complex type
@@ -129,7 +142,7 @@ def fault(entry: Entry, parameter: str, good: Any, value: Any) -> Iterator[str]:
     found = tried(entry, parameter, value)
     label = f"{entry.name}({parameter}={shown(value)})"
     if found.error is not None:
-        why = unclear(found, entry, parameter)
+        why = unclear(found, entry, parameter, value)
         if why:
             yield f"{label} {why}"
         return
@@ -143,7 +156,7 @@ def fault(entry: Entry, parameter: str, good: Any, value: Any) -> Iterator[str]:
         yield f"{label} loses the imaginary part"
     if numeric and "bool" not in entry.annotations[parameter] and not isinstance(good, bool) and truth(value):
         yield f"{label} takes a truth value for a number"
-    documented = type(found.answer).__name__ in DOCUMENTED
+    documented = not {type(found.answer).__name__, entry.name}.isdisjoint(DOCUMENTED)
     if judge.nan_in(found.answer) and not documented and not entry.name.startswith("nn.scan."):  # which hands NaN on
         yield f"{label} gives NaN"
     if judge.infinite(found.answer) and not documented and entry.name not in INFINITE:
@@ -162,10 +175,15 @@ def tried(entry: Entry, parameter: str, value: Any) -> Outcome:
     return found
 
 
-def unclear(found: Outcome, entry: Entry, parameter: str) -> str | None:
+def unclear(found: Outcome, entry: Entry, parameter: str, value: Any) -> str | None:
     """Why an error is no sentence, or None."""
     assert found.error is not None
-    why = judge.not_a_sentence(found.error, names(entry, parameter))
+    stands = names(entry, parameter)
+    if not {parameter, f"{entry.name}.{parameter}"}.isdisjoint(PATHS) and isinstance(value, (str, os.PathLike)):
+        if isinstance(found.error, OSError):
+            return None
+        stands.append(str(value))
+    why = judge.not_a_sentence(found.error, stands)
     Counter.count.unclear += why is not None
     return why
 
@@ -193,7 +211,9 @@ def beyond_callers(entry: Entry, value: Any) -> bool:
     """Whether a number is too large for a sampler of one chunk, whose callers decide what is affordable."""
     inner = entry.name.startswith("ginibre.") and not entry.name.endswith(("log_paths", "estimate"))
     try:
-        return inner and not isinstance(value, (str, bytes)) and not abs(float(value)) <= 300.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a float leaves out
+            return inner and not isinstance(value, (str, bytes)) and not abs(float(value)) <= 300.0
     except OverflowError:
         return inner
     except Exception:
