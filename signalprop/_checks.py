@@ -278,6 +278,14 @@ def finite_array(value: Any, name: str, ndim: int | None, *, finite: bool = True
     return array
 
 
+def square_matrix(value: Any, name: str, hint: str = "") -> NDArray[Any]:
+    """`finite_array` of two equal axes; `hint` says in the sentence what else would do."""
+    matrix = finite_array(value, name, 2)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name} must be square{hint}, got shape {matrix.shape}.")
+    return matrix
+
+
 def real_array(
     value: Any, name: str, ndim: int | None, *, finite: bool = True, empty: bool = False
 ) -> NDArray[np.float64]:

@@ -41,6 +41,7 @@ CHECKS = {
     "finite_array": (lambda value: checks.finite_array(value, "argument", None), [0.5]),
     "real_array": (lambda value: checks.real_array(value, "argument", None), [0.5]),
     "log_array": (lambda value: checks.log_array(value, "argument", None), [-np.inf]),
+    "square_matrix": (lambda value: checks.square_matrix(value, "argument"), [[0.5]]),
     "any_array": (lambda value: checks.any_array(value, "argument", "argument must be an array"), [0.5]),
 }
 HELPERS = {"shown", "scalar"}  # which refuse nothing
@@ -282,6 +283,14 @@ def test_arrays_keep_their_values(array):
 def test_no_arrays(value, message):
     with pytest.raises(ValueError, match=message):
         checks.finite_array(value, "A", 2)
+
+
+def test_square_matrices():
+    assert checks.square_matrix([[1, 2], [3, 4]], "A").tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    with pytest.raises(ValueError, match=r"^A must be square, or a vector, got shape \(1, 2\)\.$"):
+        checks.square_matrix([[1, 2]], "A", ", or a vector")
+    with pytest.raises(ValueError, match=r"^A must have 2 axes and at least one entry, got shape \(2,\)\.$"):
+        checks.square_matrix([1, 2], "A")
 
 
 @pytest.mark.parametrize("value", [[True, 2], (0.5, False), [[1, 2], [3, True]], [np.True_, 1.0]])

@@ -180,14 +180,12 @@ def _matrix(weights: Any) -> NDArray[Any]:
         weights = _kernel_of(weights, type(weights).__name__)
     name = type(weights).__name__
     if getattr(weights, "is_meta", False):
-        raise ValueError("the tensor is on the meta device and holds no numbers; materialise it first.")
+        raise ValueError("weights is on the meta device and holds no numbers; materialise it first.")
     if np.ma.isMaskedArray(weights) and np.ma.getmaskarray(weights).any():
-        raise ValueError(f"the matrix has {int(np.ma.getmaskarray(weights).sum())} masked entries; fill them first.")
+        raise ValueError(f"weights has {int(np.ma.getmaskarray(weights).sum())} masked entries; fill them first.")
     shape = tuple(getattr(weights, "shape", ()))
     if len(shape) == 2 and shape[0] * shape[1] > _TOO_LARGE:
-        raise ValueError(
-            f"propagate holds the matrix densely and takes at most {_TOO_LARGE} entries, got shape {shape}."
-        )
+        raise ValueError(f"weights must have at most {_TOO_LARGE} entries, which are held densely, got shape {shape}.")
     try:
         array = _dense(weights)
         if array.dtype.kind not in "biufcV":  # V: also bfloat16 of JAX
@@ -195,13 +193,13 @@ def _matrix(weights: Any) -> NDArray[Any]:
         with np.errstate(over="ignore"):  # what leaves float64 is refused below
             array = array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)
     except (TypeError, ValueError, RuntimeError, NotImplementedError):
-        raise ValueError(f"propagate needs a square matrix of numbers, got {name} that holds none.") from None
+        raise ValueError(f"weights must be a square matrix of numbers, got {name} that holds none.") from None
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
-        raise ValueError(f"propagate needs a square matrix, got {name} of shape {array.shape}.")
+        raise ValueError(f"weights must be a square matrix, got {name} of shape {array.shape}.")
     if not np.isfinite(array).all():
-        raise ValueError(f"the matrix has {int((~np.isfinite(array)).sum())} entries that are not finite numbers.")
+        raise ValueError(f"weights has {int((~np.isfinite(array)).sum())} entries that are not finite numbers.")
     if not array.any():
-        raise ValueError("the matrix is zero: no signal passes.")
+        raise ValueError("weights must not be all zero, no signal passes then; got zeros.")
     return array
 
 
@@ -231,5 +229,5 @@ def _kernel_of(module: Any, name: str) -> Any:
     if kinds & {"GRU", "LSTM", "GRUCell", "LSTMCell"}:
         raise ValueError(f"{name} has gates, so its recurrence is not W alone; pass one n x n block of its weight_hh.")
     raise ValueError(
-        f"propagate takes a square matrix, nn.RNN, nn.RNNCell or nn.Linear, got a module {name}; pass its kernel."
+        f"weights must be a square matrix, nn.RNN, nn.RNNCell or nn.Linear, got a module {name}; pass its kernel."
     )

@@ -104,7 +104,7 @@ def rotation_scan(decay: Tensor, angle: Tensor, inputs: Tensor, initial: Tensor 
     wide = torch.promote_types(torch.promote_types(decay.dtype, angle.dtype), torch.float32)
     decay, angle = decay.to(wide), angle.to(wide)
     rotation = torch.stack([decay * angle.cos(), decay * angle.sin()], -1)
-    a, x, y_0, wanted = _prepared(rotation, inputs, initial, pairs=True)
+    a, x, y_0, wanted = _prepared(rotation, inputs, initial, pairs=True, name_a="decay and angle")
     y: Tensor = scan(a, x, y_0)
     return y.to(wanted)
 
@@ -140,10 +140,10 @@ def log_depth_scan(coefficients: Tensor, inputs: Tensor, initial: Tensor | None 
 
 
 def _prepared(
-    a: Tensor, x: Tensor, initial: Tensor | None, *, pairs: bool
+    a: Tensor, x: Tensor, initial: Tensor | None, *, pairs: bool, name_a: str = "coefficients"
 ) -> tuple[Tensor, Tensor, Tensor, torch.dtype]:
     """Arguments of one type; a of three axes, of length one where it does not vary; and the type that is wanted back."""
-    for name, value in (("coefficients", a), ("inputs", x), ("initial", initial)):
+    for name, value in ((name_a, a), ("inputs", x), ("initial", initial)):
         if name != "initial" or value is not None:
             tensor(value, name)
     tail = (2,) if pairs else ()
@@ -154,7 +154,7 @@ def _prepared(
     full = (batch, steps, numbers)[3 - len(shape) :] if 1 <= len(shape) <= 3 else ()
     if not full or any(have not in (1, want) for have, want in zip(shape, full, strict=True)):
         raise ValueError(
-            f"coefficients must have shape ({numbers},), ({steps}, {numbers}) or ({batch}, {steps}, {numbers}) for inputs of "
+            f"{name_a} must have shape ({numbers},), ({steps}, {numbers}) or ({batch}, {steps}, {numbers}) for inputs of "
             f"shape {tuple(x.shape)}, got {tuple(shape)}."
         )
     if initial is None:
@@ -165,7 +165,8 @@ def _prepared(
     wide = torch.promote_types(wanted, torch.float32)
     if wide not in _WIDE or not (wanted.is_floating_point or wanted.is_complex):
         raise ValueError(
-            f"a scan takes real or complex numbers of up to 128 bits, got {a.dtype}, {x.dtype}, {initial.dtype}."
+            f"{name_a}, inputs and initial must hold real or complex numbers of up to 128 bits, got {a.dtype}, {x.dtype} and "
+            f"{initial.dtype}."
         )
     a = a.reshape((1,) * (3 - len(shape)) + a.shape).expand(-1, -1, numbers, *tail)
     return a.to(wide), x.to(wide), initial.to(wide), wanted

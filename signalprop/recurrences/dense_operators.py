@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import INT64_LIMIT, finite_array, flag, real_number, whole_number
+from signalprop._checks import INT64_LIMIT, flag, real_number, square_matrix, whole_number
 from signalprop.recurrences import spectral_radius
 from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO
 from signalprop.recurrences.spectral_radius import Radius
@@ -33,10 +33,7 @@ class Dense:
     matrix: Array
 
     def __post_init__(self) -> None:
-        matrix = finite_array(self.matrix, "A", 2)
-        if matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"A must be square, or a vector for a diagonal A, got shape {matrix.shape}.")
-        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "matrix", square_matrix(self.matrix, "matrix"))
 
     @property
     def size(self) -> int:
@@ -88,7 +85,7 @@ class Triangular(Dense):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not is_triangular(self.matrix):
-            raise ValueError("a triangular A must have exact zeros on one side of its diagonal.")
+            raise ValueError("matrix must have exact zeros on one side of its diagonal, got others on both.")
 
     def adjoint(self) -> Triangular:
         """``A*``."""
@@ -131,9 +128,7 @@ class ScaledUnitary(Dense):
     log_gamma: float = 0.0
 
     def __post_init__(self) -> None:
-        Q = finite_array(self.unitary, "unitary", 2)
-        if Q.shape[0] != Q.shape[1]:
-            raise ValueError(f"unitary must be square, got shape {Q.shape}.")
+        Q = square_matrix(self.unitary, "unitary")
         with np.errstate(over="ignore", invalid="ignore"):
             off = float(np.abs(Q.conj().T @ Q - np.eye(len(Q))).max())
         if not off <= UNITARY_TO:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import INT64_LIMIT, finite_array, real_array, whole_number
+from signalprop._checks import INT64_LIMIT, finite_array, real_array, square_matrix, whole_number
 from signalprop.recurrences import spectral_radius
 from signalprop.recurrences.dense_operators import UNITARY_TO, Array, Dense, Triangular, is_triangular
 from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO, Floats
@@ -45,12 +45,7 @@ class Diagonal:
 
         A complex entry whose modulus is one to within rounding, as e^{i theta} is, counts as one on the circle.
         """
-        given = finite_array(values, "the diagonal of A", 1)
-        with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(np.abs(given)), LOG_ZERO)
-        if np.iscomplexobj(given):
-            logs[np.abs(logs) <= 4.0 * UNIT] = 0.0
-        return cls(logs, np.angle(given))
+        return _diagonal(finite_array(values, "values", 1), "values")
 
     @property
     def size(self) -> int:
@@ -221,9 +216,22 @@ def as_operator(A: Any) -> Operator:
         return A
     given = finite_array(A, "A", None)
     if given.ndim == 1:
-        return Diagonal.from_values(given)
-    matrix = Dense(given)
-    return Triangular(matrix.matrix) if is_triangular(matrix.matrix) else matrix
+        return _diagonal(given, "A")
+    matrix = square_matrix(given, "A", ", or a vector for a diagonal A")
+    return Triangular(matrix) if is_triangular(matrix) else Dense(matrix)
+
+
+def _diagonal(given: Array, name: str) -> Diagonal:
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(np.abs(given)), LOG_ZERO)
+    if logs.max() > LOG_LARGEST:
+        worst = given[logs.argmax()]
+        raise ValueError(
+            f"{name} must have moduli of at most e^{LOG_LARGEST:g}, whose squares are float64, got {worst}."
+        )
+    if np.iscomplexobj(given):
+        logs[np.abs(logs) <= 4.0 * UNIT] = 0.0
+    return Diagonal(logs, np.angle(given))
 
 
 def _log_moduli(values: ArrayLike, name: str) -> Floats:

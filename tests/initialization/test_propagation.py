@@ -145,7 +145,7 @@ def test_figure():
     ("call", "message"),
     [
         (lambda: propagate(np.zeros((3, 5)), 5), r"square matrix, got ndarray of shape \(3, 5\)"),
-        (lambda: propagate(np.zeros((3, 3)), 5), "the matrix is zero"),
+        (lambda: propagate(np.zeros((3, 3)), 5), "weights must not be all zero"),
         (lambda: propagate(np.full((3, 3), np.nan), 5), "9 entries that are not finite"),
         (lambda: propagate(np.eye(3), 0), "horizon must be at least 1, got 0"),
         (lambda: propagate(np.eye(3), 5, directions=0), "directions must be at least 1"),

@@ -42,14 +42,9 @@ ALIASES = {
     "fields.member.value": "field", "fields.one_of.value": "field",
     "citations.canonical.name": "topic", "montecarlo.estimate.Estimate.from_logs.logs": "log-energies|an estimate",
     "montecarlo.estimate.Estimate.from_repetitions.logs": "log-energies|an estimate",
-    "initialization.propagation.propagate.weights": "matrix",
-    "recurrences.dense_operators.Dense.matrix": "A", "recurrences.dense_operators.Triangular.matrix": "A",
-    "recurrences.operators.Diagonal.from_values.values": "A|log_modulus",
-    "recurrences.dense_operators.ScaledUnitary.unitary": "A",
     "recurrences.report.report.state_size": "B",
     "montecarlo.quantiles.quantile_interval.ordered": "samples",
     "nn.dense.DenseLinearRNN.scale_options": "option of the scale",
-    "nn.scan.rotation_scan.decay": "coefficients", "nn.scan.rotation_scan.angle": "coefficients",
 }  # fmt: skip
 OF_THE_ANSWER = ("outside the range of float64", "would take about", "would take a little longer")
 
