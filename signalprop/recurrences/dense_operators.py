@@ -98,6 +98,7 @@ class Triangular(Dense):
 
     def radius(self, *, only_side_of_one: bool = False) -> Radius:
         """The largest modulus on the diagonal."""
+        flag(only_side_of_one, "only_side_of_one")
         return spectral_radius.of_moduli(np.diag(self.matrix))
 
 
@@ -156,6 +157,7 @@ class ScaledUnitary(Dense):
 
     def radius(self, *, only_side_of_one: bool = False) -> Radius:
         """Gamma."""
+        flag(only_side_of_one, "only_side_of_one")
         return spectral_radius.exact(self.log_gamma)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import INT64_LIMIT, finite_array, real_array, square_matrix, whole_number
+from signalprop._checks import INT64_LIMIT, finite_array, flag, real_array, square_matrix, whole_number
 from signalprop.recurrences import spectral_radius
 from signalprop.recurrences.dense_operators import UNITARY_TO, Array, Dense, Triangular, is_triangular
 from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO, Floats
@@ -77,6 +77,7 @@ class Diagonal:
 
     def radius(self, *, only_side_of_one: bool = False) -> Radius:
         """The largest modulus."""
+        flag(only_side_of_one, "only_side_of_one")
         return spectral_radius.exact(float(self.log_modulus.max()))
 
     def spectral_radius(self) -> float:
@@ -188,6 +189,7 @@ class Rotations:
 
     def radius(self, *, only_side_of_one: bool = False) -> Radius:
         """The largest gamma."""
+        flag(only_side_of_one, "only_side_of_one")
         return spectral_radius.exact(float(self.log_gamma.max()))
 
     def spectral_radius(self) -> float:

@@ -166,7 +166,7 @@ def test_figure():
         (lambda: propagate(sparse.csr_matrix((3, 4)), 5), r"square matrix, got csr_matrix of shape \(3, 4\)"),
         (
             lambda: propagate(sparse.csr_matrix((10**6, 10**6)), 5),
-            r"at most 268435456 entries, got shape \(1000000, 1000000\)",
+            r"at most 268435456 entries, .* got shape \(1000000, 1000000\)",
         ),
         (lambda: propagate(np.ma.masked_less(np.eye(3), 0.5), 5), "6 masked entries; fill them first"),
         (lambda: propagate(np.zeros((0, 0)), 5), r"square matrix, got ndarray of shape \(0, 0\)"),

@@ -204,7 +204,7 @@ def test_bad_shapes(scan):
             scan(a, x)
     with pytest.raises(ValueError, match=r"initial must have shape \(2, 3\), got \(3,\)"):
         scan(torch.ones(3), x, torch.ones(3))
-    with pytest.raises(ValueError, match=r"a scan takes real or complex numbers .* got torch.int64"):
+    with pytest.raises(ValueError, match=r"must hold real or complex numbers .* got torch.int64"):
         scan(torch.ones(3).long(), x.long(), torch.ones(2, 3).long())
 
 
@@ -230,7 +230,7 @@ def test_bad_rotations():
         rotation_scan(torch.ones(3), torch.ones(3), x[..., 0])
     with pytest.raises(ValueError, match=r"angle must hold real numbers, got type torch.complex64"):
         rotation_scan(torch.ones(3), torch.full((3,), 1j), x)
-    with pytest.raises(ValueError, match=r"coefficients must have shape \(3,\), \(4, 3\) or \(2, 4, 3\)"):
+    with pytest.raises(ValueError, match=r"decay and angle must have shape \(3,\), \(4, 3\) or \(2, 4, 3\)"):
         rotation_scan(torch.ones(4), torch.ones(4), x)
     with pytest.raises(ValueError, match=r"initial must have shape \(2, 3, 2\)"):
         rotation_scan(torch.ones(3), torch.ones(3), x, torch.ones(2, 3))

@@ -333,7 +333,7 @@ def test_draws_settle_at_the_limit():
         (lambda: ScaledUnitary(np.ones((2, 2))), r"got Q\* Q off the identity by 2"),
         (lambda: ScaledUnitary(np.eye(2), math.nan), "log_gamma must lie between"),
         (lambda: ScaledUnitary(np.ones((2, 3))), "unitary must be square"),
-        (lambda: Dense([[np.nan]]), "A must be finite, got nan"),
+        (lambda: Dense([[np.nan]]), "matrix must be finite, got nan"),
         (lambda: Dense([[1.0, 2.0]]), "matrix must be square"),
         (lambda: Diagonal([0.0, np.inf], [0.0, 0.0]), "log_modulus must be finite, got inf"),
         (lambda: Diagonal([-1.0], [0.0, 0.0]), "phase must have one angle for each of the 1 units"),

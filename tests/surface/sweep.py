@@ -54,7 +54,7 @@ PATHS = ("path", "directory", "tasks.listops.load.name")
 
 
 # Not read where the answer does not depend on them.
-UNREAD = ("ResidualBlock.forward.lengths", "radius.only_side_of_one")
+UNREAD = ("ResidualBlock.forward.lengths",)
 
 
 # A learning rate may be a tensor and stays one; the arrays of a task stay of their type, mapped from a file or not.
