@@ -21,13 +21,13 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import socket
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from signalprop._files import replace
 from signalprop._provenance import code_fingerprint, git_revision, installed_version
 
 FORMAT = 2
@@ -231,22 +231,10 @@ class Directory:
         """
         path = self.path / name
         self._own()
-        part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-            descriptor = os.open(part, flags, 0o666)
-            with open(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
-            os.replace(part, path)
-            _sync(path.parent)
+            replace(path, content)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise self._explained(error, path, len(content)) from error
-        except BaseException:  # Ctrl-C
-            part.unlink(missing_ok=True)
-            raise
 
     def write_sealed(self, name: str, rest: bytes) -> None:
         """Write a sealed file, as `replace`."""
@@ -382,11 +370,3 @@ def _me() -> bytes:
 def _sealed_json(content: dict[str, Any]) -> bytes:
     digest = hashlib.sha256(json.dumps(content, indent=2).encode()).hexdigest()
     return (json.dumps({"sha256": digest, **content}, indent=2) + "\n").encode()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

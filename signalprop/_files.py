@@ -1,11 +1,16 @@
-"""Text files that a user hands in: read whole, whatever they are, or refused with a sentence."""
+"""Files outside of the directories of runs and trainings: read whole or refused with a sentence, written whole or not at all."""
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 import stat
 import tomllib
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
 
 from signalprop._checks import path_of
 
@@ -51,6 +56,87 @@ def read_text(path: str | os.PathLike[str], largest: int = LARGEST) -> str:
         raise ValueError(
             f"{os.fspath(path)} is not text in UTF-8 (byte {content[error.start]:#04x} at place {error.start}); save it as UTF-8."
         ) from None
+
+
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    ValueError
+        Something else than JSON.
+    """
+    try:
+        found = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{os.fspath(path)} is not JSON ({error}).") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{os.fspath(path)} holds no JSON object.")
+    return found
+
+
+@contextmanager
+def our_own(path: object) -> Iterator[None]:
+    """Say of a file that comes with this package, and that is read in the block, when it is damaged or gone.
+
+    Raises
+    ------
+    ValueError
+        With what to do.
+    """
+    try:
+        yield
+    except Exception as error:  # zip, zlib and NumPy raise what they like for damaged files
+        raise ValueError(
+            f"{path}, which comes with signalprop, cannot be read ({type(error).__name__}: {error}); install signalprop again."
+        ) from error
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write what shall stand at `path`: it is put there when the block ends well, and a crash leaves what was there.
+
+    It has a random new name until then, that no link can stand at, and is on disk before it takes its place.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; the name in the error is `path`.
+    """
+    path = Path(path)
+    part = path.with_name(f"{path.name[:50]}.{secrets.token_hex(8)}.part")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        with open(os.open(part, flags, 0o666), "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        _sync(path.parent)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        if error.filename is not None:
+            error.filename, error.filename2 = os.fspath(path), None
+        raise
+    except BaseException:  # Ctrl-C
+        part.unlink(missing_ok=True)
+        raise
+
+
+def replace(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file as `replacing` does."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def parse_toml(text: str, what: str) -> dict[str, Any]:

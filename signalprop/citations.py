@@ -13,6 +13,7 @@ from functools import cache
 
 from signalprop._catalogue import LAYERS, TASKS
 from signalprop._checks import listed, shown
+from signalprop._files import our_own
 from signalprop.fields import one_of
 
 FIELDS = ("complex", "real", "quaternion")
@@ -192,7 +193,9 @@ def entries() -> dict[str, str]:
     """The text of each entry of ``references.bib``, by key."""
     from importlib import resources
 
-    text = (resources.files("signalprop") / "references.bib").read_text(encoding="utf-8")
+    path = resources.files("signalprop") / "references.bib"
+    with our_own(path):
+        text = path.read_text(encoding="utf-8")
     return {entry[entry.index("{") + 1 : entry.index(",")]: entry.strip() for entry in re.split(r"\n(?=@)", text)}
 
 

@@ -13,6 +13,7 @@ from flint import fmpq, fmpz
 
 from signalprop._checks import exact_number, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
+from signalprop._files import our_own
 from signalprop.fields import Field, as_field, by_field
 from signalprop.moments import zonal_coefficients
 
@@ -168,7 +169,9 @@ def _loop_fourth(n: int, k: int, kind: Field) -> Fraction:
 @lru_cache(maxsize=1)
 def _loop_table() -> dict[str, list[list[str]]]:
     """Coefficients of E(tr M)^2 and E tr M^2 for real weights by k: `wick.second_moments`, which takes minutes at k = 12."""
-    table: dict[str, list[list[str]]] = json.loads(files("signalprop.wick").joinpath("second_moments.json").read_text())
+    path = files("signalprop.wick").joinpath("second_moments.json")
+    with our_own(path):
+        table: dict[str, list[list[str]]] = json.loads(path.read_text(encoding="utf-8"))
     return table
 
 

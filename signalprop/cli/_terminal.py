@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import textwrap
@@ -121,7 +122,13 @@ def save_figure(figure: Figure, path: str) -> None:
     ending = os.path.splitext(path)[1].lower()
     if ending not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--plot needs a file that ends in .png, .svg or .pdf, got {path!r}.")
+    from signalprop._files import replace, require_regular
     from signalprop._house_style import house_style
 
+    if os.path.exists(path):
+        require_regular(path)
+
     with house_style():  # ticks are made, and fonts are looked up, while it is drawn
-        figure.savefig(path)
+        picture = io.BytesIO()
+        figure.savefig(picture, format=ending[1:])
+    replace(os.path.realpath(path), picture.getvalue())

@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from signalprop._files import read_json, read_text, replace
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WITHIN = 1e-6  # relative
 ZERO = 1e-14  # what is less than this is 0 but for rounding
 DIGITS = 9
+LARGEST = 1 << 30  # bytes of a table
 
 
 class Drawn:
@@ -40,7 +43,7 @@ class Drawn:
         text = frame.to_csv(index=False, float_format=f"%.{DIGITS}g")
         found = _read(text)
         try:
-            written = _read(path.read_text(encoding="utf-8"))
+            written = _read(read_text(path, LARGEST))
         except (FileNotFoundError, ValueError):
             written = None
         if written is not None and same(written, found, self._noise):
@@ -61,10 +64,10 @@ class Drawn:
         plain = json.loads(json.dumps(about))
         if not self._changed and path.exists():
             try:
-                known = json.loads(path.read_text(encoding="utf-8"))
+                known = read_json(path)
             except ValueError:
                 known = None
-            if isinstance(known, dict) and {name: known[name] for name in known if name not in facts} == plain:
+            if known is not None and {name: known[name] for name in known if name not in facts} == plain:
                 return
         self._write("json", (json.dumps({**plain, **facts}, indent=2) + "\n").encode())
 
@@ -76,7 +79,7 @@ def write(path: Path, content: bytes) -> bool:
     """Write a file unless it has this content; whether it was written."""
     if path.exists() and path.read_bytes() == content:
         return False
-    path.write_bytes(content)
+    replace(path, content)
     return True
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import logging
 from pathlib import Path
+
+from signalprop._files import read_json
+from signalprop.figures.names import FULL_FIGURES
+
+log = logging.getLogger("signalprop")
 
 CAPTIONS = {
     "critical_rnn": (
@@ -85,8 +90,7 @@ def index(directory: Path) -> str:
     for name, (title, text) in CAPTIONS.items():
         if not (directory / f"{name}.png").exists():
             continue
-        drawn = json.loads((directory / f"{name}.json").read_text())["parameters"]["quality"]
-        option = " --full" if drawn == "full" else ""
+        option = " --full" if _quality(directory / f"{name}.json", name) == "full" else ""
         lines += [
             "",
             f"## {title}",
@@ -98,3 +102,17 @@ def index(directory: Path) -> str:
             f"`signalprop reproduce{option} --only {name}` · [numbers]({name}.csv) · [SVG]({name}.svg) · [origin]({name}.json)",
         ]
     return "\n".join(lines) + "\n"
+
+
+def _quality(path: Path, name: str) -> str:
+    """In which quality a figure was drawn; the usual one if its file does not say."""
+    usual = "full" if name in FULL_FIGURES else "default"
+    try:
+        return str(read_json(path)["parameters"]["quality"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        option = " --full" if usual == "full" else ""
+        log.warning(
+            "%s does not say how its figure was drawn (%s: %s); draw it again: signalprop reproduce%s --only %s",
+            path, type(error).__name__, error, option, name,
+        )  # fmt: skip
+        return usual

@@ -6,7 +6,6 @@ repository keeps in ``benchmarks/stability/results.csv`` (settings and versions 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+
+from signalprop._files import read_json
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "stability" / "results.csv"
 SIZES: dict[str, dict[str, Any]] = {"full": {}}
@@ -65,8 +66,7 @@ def data(*, seed: int = 0, progress: Callable[[float], None] | None = None) -> p
 
 def origin() -> dict[str, Any]:
     """Where the trainings come from: the JSON file that the benchmark wrote beside them."""
-    about: dict[str, Any] = json.loads(RESULTS.with_suffix(".json").read_text())
-    return about
+    return read_json(RESULTS.with_suffix(".json"))
 
 
 def guess() -> dict[str, float]:

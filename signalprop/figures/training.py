@@ -6,7 +6,6 @@ repository keeps in ``benchmarks/initialization/results.csv`` (settings and vers
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from scipy import stats
+
+from signalprop._files import read_json
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "initialization" / "results.csv"
 SIZES: dict[str, dict[str, Any]] = {"full": {"confidence": 0.95}}
@@ -87,8 +88,7 @@ def data(*, confidence: float, seed: int = 0, progress: Callable[[float], None] 
 
 def origin() -> dict[str, Any]:
     """Where the trainings come from: the JSON file that the benchmark wrote beside them."""
-    about: dict[str, Any] = json.loads(RESULTS.with_suffix(".json").read_text())
-    return about
+    return read_json(RESULTS.with_suffix(".json"))
 
 
 def summary(trainings: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:

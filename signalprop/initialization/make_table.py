@@ -12,7 +12,6 @@ import argparse
 import io
 import json
 import math
-import os
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._files import replace, replacing
 from signalprop._provenance import git_revision, provenance
 from signalprop.fields import Field
 from signalprop.initialization.one_draw_table import BOUND, DATA, DEFAULT, HORIZONS, LEVELS, MODELS, NAMES
@@ -146,10 +146,8 @@ def fill(directory: Path, minutes: float, fields: tuple[Field, ...]) -> Iterator
             continue
         start = time.monotonic()
         found = {**draw_set(n, field, chosen), "revision": np.array(str(git_revision()))}
-        temporary = path.with_suffix(".part")
-        with temporary.open("wb") as file:
+        with replacing(path) as file:
             np.savez(file, allow_pickle=False, **found)
-        os.replace(temporary, path)
         seconds = time.monotonic() - start
         yield f"{field.value} n={n} {name}: {chosen.draws} draws to T={chosen.reach} in {seconds:.1f} s"
 
@@ -200,7 +198,7 @@ def pack(directory: Path, target: Path) -> None:
         arrays |= {f"{field.value}_{name}": np.array(size, dtype=np.int64) for name, size in sizes.items()}
         for name in NAMES:
             arrays[f"{field.value}_{name}"] = rounded(np.stack([row[name] for row in rows]))
-    with zipfile.ZipFile(target, "w") as archive:
+    with replacing(target) as file, zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
@@ -211,7 +209,7 @@ def pack(directory: Path, target: Path) -> None:
         "seed": SEED,
         "drawn_at": {name: sorted(found) for name, found in revisions.items()},  # git revisions
     }
-    target.with_suffix(".json").write_text(json.dumps({**facts, **made_by}, indent=2) + "\n")
+    replace(target.with_suffix(".json"), (json.dumps({**facts, **made_by}, indent=2) + "\n").encode())
 
 
 def main() -> None:

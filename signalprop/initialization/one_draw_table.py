@@ -18,7 +18,6 @@ What is interpolated is z = 2 T (log g - log g_inf(T)), g_inf the scale of infin
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from signalprop._files import our_own, read_json
 from signalprop.fields import Field, by_field
 from signalprop.initialization.spectral_edge import log_radius_quantile
 from signalprop.models import Model, as_model
@@ -74,7 +74,7 @@ class Table:
 @lru_cache
 def table(field: Field) -> Table:
     """The rows of `field`, with log scales turned into z; a few milliseconds the first time."""
-    with np.load(DATA, allow_pickle=False) as archive:
+    with our_own(DATA), DATA.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         values = {name: archive[f"{field.value}_{name}"].astype(np.float64) for name in NAMES}
         sizes = {name: archive[f"{field.value}_{name}"] for name in ("n", "draws", "reach", "near_draws", "near_reach")}
     infinite = np.array([[infinite_log_scale(int(t), model) for t in HORIZONS] for model in MODELS])
@@ -112,8 +112,9 @@ def _infinite_driven(horizon: int) -> float:
 
 def provenance() -> dict[str, Any]:
     """Where the table comes from: command, seed, versions, git revision."""
-    facts: dict[str, Any] = json.loads(DATA.with_suffix(".json").read_text())
-    return facts
+    path = DATA.with_suffix(".json")
+    with our_own(path):
+        return read_json(path)
 
 
 def log_scales(n: int, horizon: int, field: Field, model: str) -> tuple[Floats, float]:

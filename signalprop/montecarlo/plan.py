@@ -14,7 +14,7 @@ from typing import Any
 
 from signalprop._checks import path_of, positive_float, real_number, shown, whole_number
 from signalprop._declared import as_declared, hints, known
-from signalprop._files import parse_toml, read_text
+from signalprop._files import parse_toml, read_text, replace
 from signalprop.fields import as_field
 from signalprop.models import Model, as_model
 from signalprop.montecarlo.cell import Cell, as_cell
@@ -159,7 +159,7 @@ class Plan:
 
     def save(self, path: str | Path) -> None:
         """Write the plan as a TOML file."""
-        path_of(path, "path").write_text(self.to_toml(), encoding="utf-8")
+        replace(path_of(path, "path"), self.to_toml().encode())
 
     @property
     def _widths(self) -> tuple[int, ...]:

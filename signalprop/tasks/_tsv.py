@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._checks import flag, instance_of, path_of, shown, text_of
-from signalprop._files import require_regular
+from signalprop._files import replacing, require_regular
 from signalprop.tasks._grammar import CLASSES, DIGITS, VOCABULARY, decode, encode_one, pad, shortened, value_of
 from signalprop.tasks.task import Kind, Split, Task
 
@@ -68,14 +69,14 @@ def write(
     Path(directory).mkdir(parents=True, exist_ok=True)
     for part, path in paths.items():
         split = task.parts.get(part)
-        unfinished = path.with_name(path.name + ".part")
-        with unfinished.open("w", newline="", encoding="ascii") as file:
+        with replacing(path) as binary:
+            file = io.TextIOWrapper(binary, encoding="ascii", newline="")
             rows = csv.writer(file, delimiter="\t")
             rows.writerow(COLUMNS)
             if split is not None:
                 for tokens, target in zip(split.inputs, split.targets, strict=True):
                     rows.writerow([decode(tokens, parentheses=parentheses), int(target)])
-        unfinished.replace(path)
+            file.detach()  # which flushes it
     return list(paths.values())
 
 
