@@ -1,6 +1,6 @@
 """The whole public surface, found by looking, called with odd values: a right answer or one sentence with the argument in it.
 
-``tests/surface`` holds the pieces: ``calls`` finds what is public and has a good call of each, ``values`` has the odd ones,
+``tests/surface`` holds the pieces: ``calls`` finds what is public, ``good`` has a good call of each, ``values`` has the odd ones,
 ``judge`` says what a sentence is, ``sweep`` puts one into the other. A new function is swept as soon as the reference names it;
 one without a good value for a parameter fails here. `test_every_odd_value` tries all of it; the rest is small.
 """
@@ -16,7 +16,8 @@ from hypothesis.extra import numpy as npst
 
 from signalprop._checks import shown, whole_number
 from tests.surface import judge, sweep, values
-from tests.surface.calls import CALLS, EXCLUDED, METHODS, MISSING, Entry, entries, public
+from tests.surface.calls import EXCLUDED, MISSING, Entry, entries, public
+from tests.surface.good import CALLS, METHODS
 
 ENTRIES = entries()
 # A good call takes longer than a tenth of a second.
@@ -47,7 +48,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def test_every_public_name_is_swept_or_excluded_for_a_reason():
-    assert not MISSING, "tests/surface/calls.py needs a good value for each of these"
+    assert not MISSING, "tests/surface/good.py needs a value for each of these"
     assert len(ENTRIES) > 250
     names = set(public())
     for name, reason in EXCLUDED.items():
