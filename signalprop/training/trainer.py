@@ -8,33 +8,28 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import assert_never
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional
 
 from signalprop._checks import flag, function_or_none, instance_of, path_of, shown
 from signalprop._directory import Directory
 from signalprop._provenance import provenance
-from signalprop._streams import cell_key, generator
+from signalprop._streams import cell_key
 from signalprop._threads import Threads, go_on
 from signalprop.nn import SequenceClassifier, parameter_groups
-from signalprop.tasks import Kind, Split, Task, make
+from signalprop.tasks import Task, make
 from signalprop.training.checkpoint import Checkpoint, random_states
 from signalprop.training.cost import refuse_impossible
 from signalprop.training.directory import RESULTS, begin, first_rows_only
-from signalprop.training.energies import StateEnergies, names, white_energy
+from signalprop.training.energies import names
+from signalprop.training.evaluation import evaluate, judge, row_of
+from signalprop.training.examples import batch_of
 from signalprop.training.log import Log, columns
 from signalprop.training.model import build_model
 from signalprop.training.settings import Settings
 
 __all__ = ["Run", "train"]
-
-EVALUATION_BATCH = 128
 
 
 @dataclass(frozen=True)
@@ -216,7 +211,7 @@ class _Training:
 
     def onward(self) -> float:
         """Take a step, and write what is due after it; returns the loss of the batch."""
-        batch = _batch(self.task, self.settings.seed, self.step + 1, self.batch, self.device)
+        batch = batch_of(self.task, self.settings.seed, self.step + 1, self.batch, self.device)
         loss = _gradients(self.step + 1, self.model, self.optimiser, batch, self.task, self.settings.clip)
         with self._changing:
             go_on()
@@ -232,7 +227,7 @@ class _Training:
         """Write the row and the checkpoint that are due after this step."""
         last = self.step == self.steps
         if self.log.step < self.step and (last or self.step % self.settings.log_every == 0):
-            row = _row(self.step, self.losses, self.model, self.task, self.settings, self.device)
+            row = row_of(self.step, self.losses, self.model, self.task, self.settings, self.device)
             if last:
                 row["test_loss"], row["test_accuracy"] = self.test()
             with self._changing:
@@ -313,7 +308,7 @@ def _gradients(
         scores = model(inputs, lengths)
     except FloatingPointError as error:
         raise FloatingPointError(f"training step {step}: {error}") from None
-    loss, _, _ = _judge(scores, targets, lengths, task)
+    loss, _, _ = judge(scores, targets, lengths, task)
     go_on()
     loss.backward()  # type: ignore[no-untyped-call]
     go_on()
@@ -333,107 +328,6 @@ def _explain(step: int, loss: float, model: nn.Module) -> None:
                 "try a smaller learning rate, or a clip."
             )
     raise FloatingPointError(f"training step {step}: the loss is {loss:.6g} or its gradient too large for float32.")
-
-
-def _judge(scores: Tensor, targets: Tensor, lengths: Tensor, task: Task) -> tuple[Tensor, int, Tensor | None]:
-    """Mean loss of a batch, over how many answers, and but for a regression whether each judged answer is right.
-
-    The answers of a tagging are those of its steps; padding has none.
-    """
-    match task.kind:
-        case Kind.REGRESSION:
-            return functional.mse_loss(scores[:, 0], targets), len(targets), None
-        case Kind.CLASSIFICATION:
-            return functional.cross_entropy(scores, targets), len(targets), scores.detach().argmax(-1) == targets
-        case Kind.TAGGING:
-            steps = torch.arange(targets.shape[1], device=targets.device)
-            inside = steps < lengths[:, None]
-            right = (scores.detach().argmax(-1) == targets)[inside & (steps >= lengths[:, None] - task.answers)]
-            return functional.cross_entropy(scores[inside], targets[inside]), int(inside.sum()), right
-        case _:
-            assert_never(task.kind)
-
-
-@torch.no_grad()
-def evaluate(
-    model: SequenceClassifier, task: Task, part: Split, device: torch.device, count: int | None = None
-) -> tuple[float, float | None, StateEnergies]:
-    """Loss, accuracy and state energies on the first `count` examples of a part, without dropout.
-
-    Every answer counts alike, in whichever batch it comes.
-    """
-    total, answers, size = 0.0, 0, len(part) if count is None else min(count, len(part))
-    right, judged = 0, 0
-    training = model.training
-    model.eval()
-    try:
-        with StateEnergies(model) as energies:
-            for start in range(0, size, EVALUATION_BATCH):
-                go_on()
-                rows = np.arange(start, min(start + EVALUATION_BATCH, size))
-                inputs, targets, lengths = _tensors(part, task, rows, device)
-                energies.lengths = lengths
-                loss, number, correct = _judge(model(inputs, lengths), targets, lengths, task)
-                total, answers = total + loss.item() * number, answers + number
-                if correct is not None:
-                    right, judged = right + int(correct.sum()), judged + correct.numel()
-    finally:
-        model.train(training)
-    return total / answers, right / judged if judged else None, energies
-
-
-def _row(
-    step: int, losses: list[float], model: SequenceClassifier, task: Task, settings: Settings, device: torch.device
-) -> dict[str, float | int | None]:
-    part = task.test if task.validation is None else task.validation
-    try:
-        loss, accuracy, energies = evaluate(model, task, part, device, settings.held_out)
-    except FloatingPointError as error:
-        raise FloatingPointError(f"after training step {step}: {error}") from None
-    row: dict[str, float | int | None] = {
-        "step": step,
-        "train_loss": math.fsum(losses) / len(losses) if losses else None,
-        "loss": loss,
-        "accuracy": accuracy,
-    }
-    # As many sequences have a step t as are at least that long.
-    lengths = torch.from_numpy(part.lengths[: settings.held_out])
-    weights = (torch.arange(part.steps) < lengths[:, None]).sum(0).double()
-    layers = zip(names(model), energies.layers, energies.mean(), energies.last(), strict=True)
-    for name, layer, mean, last in layers:
-        white = white_energy(layer, task.steps).double()
-        row |= {
-            f"energy_{name}": mean,
-            f"energy_last_{name}": last,
-            f"energy_white_{name}": float((white * weights).sum() / weights.sum()),
-        }
-    return row
-
-
-def _batch(task: Task, seed: int, step: int, batch: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Inputs, targets and lengths of training step `step`; the last incomplete batch of a pass is left out."""
-    passes, place = divmod(step - 1, len(task.train) // batch)
-    order = _order(seed, passes, len(task.train))
-    return _tensors(task.train, task, order[place * batch : (place + 1) * batch], device)
-
-
-@lru_cache(maxsize=1)
-def _order(seed: int, passes: int, count: int) -> NDArray[np.int64]:
-    """The order of the examples in a pass."""
-    return generator(seed, cell_key("order"), passes).permutation(count)
-
-
-def _tensors(part: Split, task: Task, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of a part, cut to the longest of them; padding of targets becomes 0."""
-    lengths = part.lengths[rows]
-    steps = int(lengths.max())
-    inputs = part.inputs[rows, :steps].astype(np.int64 if task.symbols else np.float32)
-    targets = part.targets[rows, :steps] if part.targets.ndim == 2 else part.targets[rows]
-    targets = targets.astype(np.int64 if task.classes else np.float32)
-    if targets.ndim == 2:
-        targets[np.arange(steps) >= lengths[:, None]] = 0
-    first, second, third = (torch.from_numpy(made).to(device) for made in (inputs, targets, lengths))
-    return first, second, third
 
 
 @contextmanager

@@ -71,19 +71,21 @@ def press():
         time.sleep(0.001)
 
 
-def press_at(where, count, monkeypatch):
-    """Press Ctrl-C inside the call number `count` of a function of the trainer."""
-    from signalprop.training import trainer
+def before_call(where, count, act, monkeypatch):
+    """Do something before the call number `count` of a function of a training, wherever it is called from."""
+    from signalprop.training import evaluation, trainer
 
-    original, calls = getattr(trainer, where), []
+    callers = [module for module in (trainer, evaluation) if hasattr(module, where)]
+    original, calls = getattr(callers[0], where), []
 
     def wrapped(*arguments, **options):
         calls.append(None)
         if len(calls) == count:
-            press()
+            act()
         return original(*arguments, **options)
 
-    monkeypatch.setattr(trainer, where, wrapped)
+    for module in callers:
+        monkeypatch.setattr(module, where, wrapped)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +97,7 @@ def whole(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("where", "count", "kept"),
-    [("_batch", 1, 0), ("_batch", 12, 11), ("_gradients", 20, 19), ("_judge", 3, 1), ("random_states", 6, 5), ("_row", 4, 9),
+    [("batch_of", 1, 0), ("batch_of", 12, 11), ("_gradients", 20, 19), ("judge", 3, 1), ("random_states", 6, 5), ("row_of", 4, 9),
      ("evaluate", 2, 3), ("white_energy", 5, 12), ("evaluate", 16, 40)],
 )  # fmt: skip
 def test_ctrl_c_anywhere_keeps_every_finished_step(tmp_path, monkeypatch, whole, where, count, kept):
@@ -105,7 +107,7 @@ def test_ctrl_c_anywhere_keeps_every_finished_step(tmp_path, monkeypatch, whole,
     original = Checkpoint.write
     monkeypatch.setattr(Checkpoint, "write", lambda self, place: (written.append(self.step), original(self, place)))
     with monkeypatch.context() as patch:
-        press_at(where, count, patch)
+        before_call(where, count, press, patch)
         with pytest.raises(KeyboardInterrupt):
             train(SETTINGS, directory=tmp_path)
     assert written[-1] == kept
@@ -134,23 +136,18 @@ def test_ctrl_c_while_weights_change_waits_for_the_end_of_the_step(tmp_path, mon
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize("where", ["_gradients", "evaluate"])
-def test_ctrl_c_does_not_wait_for_an_operation(tmp_path, monkeypatch, whole, where):
+@pytest.mark.parametrize(("where", "count"), [("_gradients", 4), ("evaluate", 4)])
+def test_ctrl_c_does_not_wait_for_an_operation(tmp_path, monkeypatch, whole, where, count):
     """An operation that lasts for a minute is left behind, and changes nothing when it ends after all."""
-    from signalprop.training import trainer
+    release = threading.Event()
 
-    original, release, calls = getattr(trainer, where), threading.Event(), []
-
-    def long(*arguments, **options):
-        calls.append(None)
-        if len(calls) == 4:
-            os.kill(os.getpid(), signal.SIGINT)
-            release.wait(60.0)
-        return original(*arguments, **options)
+    def press_and_go_on():
+        os.kill(os.getpid(), signal.SIGINT)
+        release.wait(60.0)
 
     began = time.monotonic()
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, where, long)
+        before_call(where, count, press_and_go_on, patch)
         with pytest.raises(KeyboardInterrupt):
             train(SETTINGS, directory=tmp_path)
     assert time.monotonic() - began < 30.0

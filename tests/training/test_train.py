@@ -16,8 +16,8 @@ from signalprop._catalogue import LAYERS, load
 from signalprop.nn import LRU, DenseLinearRNN, RotRNN
 from signalprop.tasks import Kind, Split, Task, make
 from signalprop.training import Settings, StateEnergies, build_model, train, white_energy
+from signalprop.training.evaluation import evaluate
 from signalprop.training.log import columns
-from signalprop.training.trainer import evaluate
 
 OPTIONS = {"train": 256, "validation": 32, "test": 32, "min_length": 5, "max_length": 20}
 TINY = Settings(options=OPTIONS, d_model=8, d_state=8, heads=2, batch=16, steps=12, log_every=4, checkpoint_every=5)
@@ -265,7 +265,7 @@ def ragged(kind, pad):
 @pytest.mark.parametrize("kind", Kind)
 def test_evaluation_counts_every_answer_alike_and_no_padding(kind, monkeypatch):
     """Batches of four, the last of them two, against one sequence at a time cut to its length."""
-    monkeypatch.setattr("signalprop.training.trainer.EVALUATION_BATCH", 4)
+    monkeypatch.setattr("signalprop.training.evaluation.EVALUATION_BATCH", 4)
     task = ragged(kind, pad=-100)
     for seed in range(4):
         torch.manual_seed(seed)
