@@ -1,8 +1,12 @@
+import numpy as np
 import pytest
 
 import signalprop
-from signalprop import exact, moments, wick
+from signalprop import exact, moments, recurrences, wick
 from signalprop._cost import in_words, refuse_beyond_bounds
+from signalprop.wick import reference
+
+FULL = recurrences.LinearRecurrence(np.full((256, 256), 1e-3), np.ones((256, 4)))
 
 
 @pytest.mark.parametrize(
@@ -14,6 +18,15 @@ from signalprop._cost import in_words, refuse_beyond_bounds
         (lambda: exact.rnn_energy(10**3000, 2000, "real"), "and 10 minutes are allowed"),
         (lambda: wick.second_moments(12, "real"), r"about \d+ minutes"),
         (lambda: wick.second_moments(10**8, "real"), "k must be at most 500, got 100000000"),
+        (lambda: reference.permutation_counts(15), "k = 15 would take about .*trace_polynomial .*allow\\(hours="),
+        (lambda: reference.matching_counts(11), "k = 11 would take about .*trace_polynomial .*allow\\(hours="),
+        (lambda: FULL.energy(10**7), r"a path of 10000000 steps would take about .* structured state matrix\. .*allow\(hours="),
+        (lambda: FULL.forward_energy(10**7), "a path of 10000000 steps would take about"),
+        (lambda: FULL.energy_variance(10**7), "a recursion of covariances of .* would take about .*lower cost"),
+        (lambda: FULL.sample(10**6, samples=1000), "would take about .* has the exact mean"),
+        (lambda: FULL.sample(10, samples=10**400), "would take about .* GiB of memory"),
+        (lambda: recurrences.state_space_average("s4", 64, 10**6), "an average over 64 nodes would take about"),
+        (lambda: recurrences.drawn_average(lambda _: FULL, 100, draws=10**6), "an average over 1000000 draws would take about"),
         (lambda: wick.trace_moment([("G^9000", "G*^9000")], "real"), "at most 2000 letters in all, got 18000"),
     ],
 )  # fmt: skip
@@ -72,6 +85,17 @@ def test_what_is_affordable_is_not_refused():
     assert exact.lru_energy(10**18, 80, "real") > 81
     assert exact.rnn_energy(10**300, 100, "real") > 1
     assert len(wick.second_moments(4, "real")) == 2
+
+
+def test_a_path_is_refused_by_the_bound_that_allow_sets():
+    path = FULL.energy(100)
+    with signalprop.allow(hours=1e-6):
+        with pytest.raises(ValueError, match=r"a path of 100 steps would take about .* are allowed"):
+            FULL.energy(100)
+        with signalprop.allow(hours=1.0):
+            assert np.array_equal(FULL.energy(100), path)
+    with signalprop.allow(gigabytes=1e-6), pytest.raises(ValueError, match=r"holding the path would take about .* GiB"):
+        FULL.energy(1000)
 
 
 def test_allow_lifts_the_bounds_inside_and_nowhere_else():
