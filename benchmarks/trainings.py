@@ -1,36 +1,46 @@
-"""The command of a benchmark that trains: pick a size, resume its file of results, print its table."""
+"""The command of a benchmark that trains: pick a size, resume its file of results, print its table, ship its summary."""
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+import signalprop.figures
+from benchmarks.results import Results
+
+SHIPPED = Path(signalprop.figures.__file__).parent / "data"
+
+
+class Sizes(NamedTuple):
+    """What the options ``--quick`` and ``--full`` stand for, in words."""
+
+    quick: str
+    full: str
 
 
 def command(
     name: str,
     about: str | None,
-    quick: str,
-    full: str,
+    sizes: Sizes,
     *,
     designs: Mapping[str, Any],
-    open_results: Callable[[Path], Any],
+    open_results: Callable[[Path], Results],
     run: Callable[..., int],
-    markdown: Callable[..., str],
-    origin: Callable[[], tuple[Any, ...]] = tuple,
+    markdown: Callable[[pd.DataFrame], str],
+    figure: str,
+    summary: Callable[[pd.DataFrame], pd.DataFrame],
+    origin: Callable[[], Mapping[str, Any]] = dict,
     every: int = 1,
 ) -> int:
-    """Run the trainings that the file of results lacks and print its table; `quick` and `full` say what those sizes are.
+    """Run the trainings that the file of results lacks and print its table.
 
-    Results of the default and the full size go to ``benchmarks/NAME/results.csv``. `origin` makes what is noted beside them.
+    Results of the default and the full size go to ``benchmarks/NAME/results.csv``, and their `summary` into the package, where
+    the `figure` finds it. `origin` makes what is noted beside them.
     """
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help=quick)
-    size.add_argument("--full", action="store_true", help=full)
-    parser.add_argument("--output", type=Path, help="CSV of results; a JSON with their origin is written beside it")
-    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
-    arguments = parser.parse_args()
+    arguments = _parser(name, about, sizes).parse_args()
     mode = "quick" if arguments.quick else "full" if arguments.full else "default"
     here = Path(__file__).parent
     usual = here.parent / "build" / f"{name}-quick.csv" if mode == "quick" else here / name / "results.csv"
@@ -46,9 +56,32 @@ def command(
 
     if not arguments.table:
         facts = origin()
-        results.write_origin(f"{mode}, unfinished", *facts)
+        results.write_origin(f"{mode}, unfinished", facts)
         made = run(designs[mode], results, progress)
-        results.write_origin(mode, *facts)
+        results.write_origin(mode, facts)
         print(f"\n{made} trainings made, {len(results.done)} in {results.path}", file=sys.stderr)
+        if mode != "quick" and arguments.output is None:
+            ship(figure, summary(results.frame()), results.about.read_text())
     print(markdown(results.frame()))
     return 0
+
+
+def ship(figure: str, summary: pd.DataFrame, origin: str) -> None:
+    """Write what a figure draws into the package."""
+    (SHIPPED / f"{figure}.csv").write_text(as_shipped(summary))
+    (SHIPPED / f"{figure}.json").write_text(origin)
+
+
+def as_shipped(summary: pd.DataFrame) -> str:
+    """A summary as it stands in the package."""
+    return summary.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _parser(name: str, about: str | None, sizes: Sizes) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help=sizes.quick)
+    size.add_argument("--full", action="store_true", help=sizes.full)
+    parser.add_argument("--output", type=Path, help="CSV of results; a JSON with their origin is written beside it")
+    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
+    return parser

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from signalprop._checks import shown
@@ -12,6 +14,19 @@ from signalprop.fields import choices
 
 Record = TypeVar("Record")
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Later:
+    """A record that is loaded when it is first asked for; its name can be listed without."""
+
+    where: str
+    """``module:name``."""
+
+    def load(self) -> Any:
+        """What it stands for."""
+        module, _, name = self.where.partition(":")
+        return getattr(import_module(module), name)
 
 
 class Registry(Mapping[str, Record], Generic[Record]):
@@ -24,7 +39,7 @@ class Registry(Mapping[str, Record], Generic[Record]):
     record
         Class of the records.
     records
-        Those that come with the package.
+        Those that come with the package; a `Later` is loaded when it is first asked for.
 
     Examples
     --------
@@ -37,13 +52,13 @@ class Registry(Mapping[str, Record], Generic[Record]):
     ValueError: colour must be one of 'red' or 'blue', got 'green'.
     """
 
-    def __init__(self, kind: str, record: type[Record], records: Mapping[str, Record] | None = None) -> None:
+    def __init__(self, kind: str, record: type[Record], records: Mapping[str, Record | Later] | None = None) -> None:
         self.kind, self._record = kind, record
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, Record | Later] = {}
         for name, one in (records or {}).items():
             self.register(name, one)
 
-    def register(self, name: str, record: Record) -> None:
+    def register(self, name: str, record: Record | Later) -> None:
         """Add a record.
 
         Raises
@@ -55,9 +70,12 @@ class Registry(Mapping[str, Record], Generic[Record]):
             raise ValueError(f"the name of a {self.kind} is in lower case, digits, '-' and '_', got {shown(name)}.")
         if name in self._records:
             raise ValueError(f"the {self.kind} {name!r} is registered already; take another name.")
+        self._records[name] = record if isinstance(record, Later) else self._of_its_class(record)
+
+    def _of_its_class(self, record: Any) -> Record:
         if not isinstance(record, self._record):
             raise ValueError(f"a {self.kind} is registered as a {self._record.__name__}, got {shown(record)}.")
-        self._records[name] = record
+        return record
 
     @contextmanager
     def with_record(self, name: str, record: Record) -> Iterator[None]:
@@ -77,11 +95,17 @@ class Registry(Mapping[str, Record], Generic[Record]):
             There is none; the message lists the names and calls the argument `argument`, else by the kind.
         """
         if isinstance(name, str) and name in self._records:
-            return self._records[name]
+            return self[name]
         raise ValueError(f"{argument or self.kind} must be one of {choices(self._records)}, got {shown(name)}.")
 
     def __getitem__(self, name: str) -> Record:
-        return self._records[name]
+        record = self._records[name]
+        if isinstance(record, Later):
+            record = self._records[name] = self._of_its_class(record.load())
+        return record
+
+    def __contains__(self, name: object) -> bool:  # of Mapping it would load the record
+        return name in self._records
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._records)

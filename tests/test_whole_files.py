@@ -163,8 +163,9 @@ READERS = {
     "training/checkpoint.py": "from memory, sealed",
     "montecarlo/store.py": "from memory, sealed",
     "figures/drawn.py": "whether a file is what is to be written",
-    "figures/stability.py": "a table of the checkout",
-    "figures/training.py": "a table of the checkout",
+    "figures/_shipped.py": "our_own",
+    "figures/base.py": "the files of the package itself",
+    "_configurations.py": "our_own",
 }
 
 

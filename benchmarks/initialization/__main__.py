@@ -3,19 +3,21 @@
 import sys
 
 from benchmarks.initialization.design import DESIGNS, run
-from benchmarks.initialization.results import Results
+from benchmarks.initialization.results import open_results
+from benchmarks.initialization.summary import summary
 from benchmarks.initialization.table import markdown
 from benchmarks.initialization.training import prepare
-from benchmarks.trainings import command
+from benchmarks.trainings import Sizes, command
+
+SIZES = Sizes("a look: width 32, two seeds, under a minute", "width 256 at every horizon and 20 seeds, hours")
 
 
 def main() -> int:
     """Run the trainings that the file of results lacks and print its table."""
     prepare()
     return command(
-        "initialization", __doc__, "a look: width 32, two seeds, under a minute",
-        "width 256 at every horizon and 20 seeds, hours",
-        designs=DESIGNS, open_results=Results, run=run, markdown=markdown, every=10,
+        "initialization", __doc__, SIZES, designs=DESIGNS, open_results=open_results, run=run, markdown=markdown,
+        figure="training", summary=summary, every=10,
     )  # fmt: skip
 
 

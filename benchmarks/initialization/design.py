@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmarks.initialization.results import Results
 from benchmarks.initialization.starts import STARTS
 from benchmarks.initialization.tasks import TASKS
 from benchmarks.initialization.training import RATES, Cell, train
+from benchmarks.results import Results, Row
 
 FIRST_TUNING_SEED = 1000  # seeds that choose a learning rate are never reported
 
@@ -43,15 +43,15 @@ def run(design: Design, results: Results, progress: Callable[[int, int, Cell], N
     total = len(groups) * (design.tuning_seeds * len(RATES) + design.seeds)
     seen = made = 0
 
-    def get(cell: Cell) -> dict[str, str]:
+    def get(cell: Cell) -> Row:
         nonlocal seen, made
         seen += 1
         if cell not in results:
-            results.append(cell, train(cell))
+            results.append(cell, [train(cell)])
             made += 1
         if progress is not None:
             progress(seen, total, cell)
-        return results[cell]
+        return results[cell][0]
 
     for n, task, horizon, start in groups:
         blank = Cell(n, task, horizon, start, "tune", RATES[0], FIRST_TUNING_SEED, design.steps)

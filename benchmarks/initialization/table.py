@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from signalprop.figures.training import summary
+from benchmarks.initialization.summary import summary
 
 HEAD = (
     "task",

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.stability.results import Results
+from benchmarks.results import Results
 from signalprop.tasks import Task, make
 from signalprop.tasks.task import guess
 from signalprop.training import Settings, train
@@ -108,4 +108,4 @@ def guesses() -> dict[str, dict[str, float]]:
 
 def outcome(cell: Cell, task: Task) -> list[dict[str, str]]:
     """The log of a training; the last row also has loss and accuracy on the whole test part."""
-    return [asdict(cell) | row for row in train(settings(cell), task=task).rows]
+    return list(train(settings(cell), task=task).rows)

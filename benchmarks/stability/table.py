@@ -2,12 +2,17 @@
 
 import pandas as pd
 
-from signalprop.figures.stability import by_layer, ratios
+from signalprop.figures.stability import COLUMNS, by_layer, ratios
 
 NOTE = """\
 max/min: largest over smallest E||x_t||^2 of a layer in the course of a training, measured on held-out expressions; white: the
 same for E||x_t||^2 of white inputs with the same weights; later: over the last two thirds of the training. over white: E||x_t||^2
 over that of white inputs, after training. Median [smallest, largest] over seeds, in the first table over layers and seeds."""
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """What the figure draws: a row for each step of the log, without what it does not show."""
+    return frame[list(COLUMNS)]
 
 
 def markdown(frame: pd.DataFrame) -> str:

@@ -14,9 +14,9 @@ def check_names(incomplete: str) -> list[str]:
 
 def figure_names(incomplete: str) -> list[str]:
     """Names of figures, for ``reproduce --only``."""
-    from signalprop.figures.names import FIGURES, FULL_FIGURES
+    from signalprop.figures.base import FIGURES
 
-    return _matching((*FIGURES, *FULL_FIGURES), incomplete)
+    return _matching(FIGURES, incomplete)
 
 
 def topics(incomplete: str) -> list[str]:

@@ -15,9 +15,7 @@ from signalprop.cli._terminal import print_json, print_text, sentences
 def reproduce(
     directory: Annotated[str, typer.Option("--directory", help="Where to write the figures.")] = "figures",
     quick: Annotated[bool, typer.Option("--quick", help="A look: few draws, under a minute.")] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="Ten times the draws, and in a checkout the figures of trainings.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Ten times the draws.")] = False,
     only: Annotated[
         str | None,
         typer.Option("--only", metavar="NAME", help="Draw this one figure.", autocompletion=completion.figure_names),

@@ -1,1 +1,5 @@
-"""The figures: one file each, with ``data(...) -> DataFrame`` and ``draw(frame) -> Figure``; `reproduce` writes them all."""
+"""The figures, one file each; `reproduce` writes them all, `base` says what one is and registers more."""
+
+from signalprop.figures.base import FIGURES, QUALITIES, FigureRecord
+
+__all__ = ["FIGURES", "QUALITIES", "FigureRecord"]

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from signalprop.figures.critical_path import COLUMNS, SIZES, draw_panel, legend_entries, path_frame
+from signalprop.figures._critical_numbers import COLUMNS, SIZES, path_frame
+from signalprop.figures._critical_picture import draw_critical, note
+from signalprop.figures.base import FigureRecord
 
-__all__ = ["COLUMNS", "SIZES", "data", "draw"]
+CAPTION = (
+    "Mean energy of h <- W h + x over sqrt(n). At infinite width every step adds one unit (the thin grey line, bent by the "
+    "logarithmic axis); at finite width old inputs are amplified like a signal, and the sum runs away too. It does so a "
+    "little later in c, because the young inputs are still intact. Marks and lines as in the figure above."
+)
 
 
 def data(*, seed: int = 0, progress: Callable[[float], None] | None = None, **size: Any) -> pd.DataFrame:
@@ -20,28 +26,22 @@ def data(*, seed: int = 0, progress: Callable[[float], None] | None = None, **si
 
 
 def draw(frame: pd.DataFrame) -> Figure:
-    """Two panels, complex | real, energy on a log scale; the infinite-width line t + 1 becomes c."""
-    figure, panels = plt.subplots(1, 2, figsize=(7.6, 5.2), sharey=True)
-    for axes, field in zip(panels, ("complex", "real"), strict=True):
-        rows = frame[frame["field"] == field]
-        draw_panel(axes, rows, two_term=field == "real")
-        line = rows[(rows["n"] == rows["n"].max()) & (rows["k"] > 0)]
-        axes.plot(line["c"], line["c"], color="0.6", linewidth=0.8)
-        axes.set_title(f"{field} weights")
-        axes.set_xlabel(r"$c = t/\sqrt{n}$  (steps over square root of the width)")
-    panels[0].set_ylabel(r"mean energy of the driven recurrence  $S_{n,t}/\sqrt{n}$")
-    panels[0].annotate(
-        "infinite width: c",
-        (4.9, 4.9),
-        xytext=(0, -8),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color="0.4",
-        fontsize=8.5,
+    """Two panels, complex and real, energy on a log scale; the infinite-width line t + 1 becomes c."""
+    return draw_critical(
+        frame,
+        steps="t",
+        energy=r"mean energy of the driven recurrence  $S_{n,t}/\sqrt{n}$",
+        limit=r"limit $\int_0^c (2/x^2)\sinh(x^2/2)\,dx$",
+        infinite=_infinite,
+        bottom=2e-2,
     )
-    panels[0].set_ylim(bottom=2e-2)
-    widths = sorted(frame["n"].unique())
-    entries = legend_entries(widths, limit=r"limit $\int_0^c (2/x^2)\sinh(x^2/2)\,dx$", two_term=True)
-    figure.legend(handles=entries, loc="outside lower center", ncols=3)
-    return figure
+
+
+def _infinite(axes: Axes, rows: pd.DataFrame) -> None:
+    line = rows[(rows["n"] == rows["n"].max()) & (rows["k"] > 0)]
+    axes.plot(line["c"], line["c"], color="0.6", linewidth=0.8)
+    if rows["field"].iloc[0] == "complex":
+        note(axes, "infinite width: c", (4.9, 4.9), 8.0)
+
+
+FIGURE = FigureRecord("The same with a fresh input at every step", CAPTION, COLUMNS, data, draw, sizes=SIZES, place=20)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from signalprop._checks import function_or_none, seed_of
 from signalprop._house_style import house_style
 from signalprop._provenance import provenance
 from signalprop.fields import one_of
+from signalprop.figures.base import FIGURES, QUALITIES
 from signalprop.figures.drawn import Drawn, write
-from signalprop.figures.gallery import index
-from signalprop.figures.names import FIGURES, FULL_FIGURES, QUALITIES
+from signalprop.figures.gallery import in_order, index
 
 
 def reproduce(
@@ -33,15 +32,15 @@ def reproduce(
     Parameters
     ----------
     directory
-        Where to write; made if missing. For each figure ``NAME.png``, ``.svg``, ``.csv`` and ``.json``; what is there already
-        and differs by rounding only is left as it is (see `signalprop.figures.drawn`).
+        Where to write; made if missing. For each figure ``NAME.png``, ``.svg``, ``.csv`` (``.csv.gz`` if large) and
+        ``.json``; what is there already and differs by rounding only is left as it is (see `signalprop.figures.drawn`).
     quality
-        ``"quick"`` (a look, under a minute), ``"default"`` (about two minutes on two cores) or ``"full"``, which adds the
-        figures of trainings where the results they are drawn from are there: in a checkout, not in an installed package.
+        ``"quick"`` (a look, under a minute), ``"default"`` (about two minutes on two cores) or ``"full"`` (ten times the
+        draws). The figures of trainings are the same in all of them: they show trainings that come with the package.
     seed
         Root seed of all draws.
     only
-        Name of the one figure to draw.
+        Name of the one figure to draw, of those in `signalprop.figures.FIGURES`.
     progress
         Called as ``progress(figure, share)`` with the share of that figure that is done.
 
@@ -55,59 +54,54 @@ def reproduce(
     function_or_none(progress, "progress")
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
-    written = []
     facts = provenance()  # before a figure that git knows is replaced
     with _drawing():
         for name in names:
-            module = import_module(f"signalprop.figures.{name}")
-            size = module.SIZES[quality]
-
-            def report(share: float, name: str = name) -> None:
-                if progress is not None:
-                    progress(name, share)
-
-            report(0.0)
-            drawn = Drawn(target, name, getattr(module, "NOISE", None))
-            frame = drawn.numbers(module.data(seed=seed, progress=report, **size))
-            figure = module.draw(frame)
-            drawn.picture(figure)
-            matplotlib.pyplot.close(figure)
-            about: dict[str, Any] = {
-                "figure": name,
-                "title": (module.__doc__ or "").strip().splitlines()[0],
-                "parameters": {"quality": quality, "seed": seed, **size},
-                "columns": module.COLUMNS,
-            }
-            if hasattr(module, "origin"):
-                about["trainings"] = module.origin()
-            drawn.origin(about, facts)
-            written.append(target / f"{name}.png")
-            report(1.0)
+            _draw(name, target, quality, seed, facts, progress)
     write(target / "README.md", index(target).encode())
-    return written
+    return [target / f"{name}.png" for name in names]
 
 
 def figures_of(quality: str, only: str | None = None) -> tuple[str, ...]:
-    """Names of the figures that a quality draws, in order, or the one of them that is asked for."""
-    names: tuple[str, ...] = FIGURES
-    if one_of(quality, QUALITIES, "quality") == "full":
-        names += tuple(filter(_has_results, FULL_FIGURES))
+    """Names of the figures that are drawn, in order, or the one of them that is asked for."""
+    one_of(quality, QUALITIES, "quality")
     if only is None:
-        return names
-    only = one_of(only, FIGURES + FULL_FIGURES, "only")
-    if only in FULL_FIGURES and not _has_results(only):
-        raise ValueError(
-            f"the figure {only!r} is drawn from the trainings under benchmarks/, which are in a checkout of the repository and "
-            "not in an installed package; draw it in a checkout."
-        )
-    if only in FULL_FIGURES and quality != "full":
-        raise ValueError(f"the figure {only!r} is drawn in the full quality only; add quality='full'.")
+        return tuple(in_order(list(FIGURES)))
+    FIGURES.find(only, "only")
     return (only,)
 
 
-def _has_results(name: str) -> bool:
-    """Whether the trainings are here that a figure is drawn from."""
-    return bool(import_module(f"signalprop.figures.{name}").RESULTS.exists())
+def _draw(
+    name: str,
+    target: Path,
+    quality: str,
+    seed: int,
+    facts: dict[str, Any],
+    progress: Callable[[str, float], None] | None,
+) -> None:
+    """Compute and write one figure."""
+
+    def report(share: float) -> None:
+        if progress is not None:
+            progress(name, share)
+
+    report(0.0)
+    figure = FIGURES[name]
+    size = figure.sizes[quality]
+    drawn = Drawn(target, name, figure.noise)
+    picture = figure.draw(drawn.numbers(figure.data(seed=seed, progress=report, **size)))
+    drawn.picture(picture)
+    matplotlib.pyplot.close(picture)
+    about: dict[str, Any] = {
+        "figure": name,
+        "title": figure.title,
+        "parameters": {"quality": quality, "seed": seed, **size},
+        "columns": dict(figure.columns),
+    }
+    if figure.trainings is not None:
+        about["trainings"] = figure.trainings()
+    drawn.origin(about, facts)
+    report(1.0)
 
 
 @contextmanager

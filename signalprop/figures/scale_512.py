@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from signalprop.fields import Field
+from signalprop.figures.base import FigureRecord
 from signalprop.initialization import safe_scale, scale_picture
 from signalprop.montecarlo.sampling import sample
 
@@ -26,6 +27,12 @@ COLUMNS = {
     **scale_picture.COLUMNS,
     **{name: f"the same as {of}, from fresh draws" for name, (of, _) in SAMPLED.items()},
 }
+CAPTION = (
+    "Energy of a signal under draws of a real 512 x 512 matrix over 200 steps. Left with Glorot weights: half of the draws "
+    "end above the dark line, far outside a factor of ten (grey). Right with the scale that keeps 95 % of the draws "
+    "below ten times their energy: the explosion is gone, and so is most of the signal. Bands are read from the table that "
+    "comes with the package, dots are quantiles of fresh draws."
+)
 _MARKERS_AT = range(20, HORIZON + 1, 20)
 
 
@@ -57,3 +64,4 @@ def draw(frame: pd.DataFrame) -> Figure:
 
 
 _POINTS: dict[str, Any] = {"color": "black", "marker": "o", "markersize": 3.2, "linestyle": ""}
+FIGURE = FigureRecord("What a scale does to draws of one width", CAPTION, COLUMNS, data, draw, sizes=SIZES, place=60)

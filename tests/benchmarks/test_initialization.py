@@ -12,12 +12,12 @@ from benchmarks.initialization import design as designs
 from benchmarks.initialization import starts
 from benchmarks.initialization.design import Design, best_rate, run
 from benchmarks.initialization.recurrence import impulse_responses, last_states
-from benchmarks.initialization.results import Results
+from benchmarks.initialization.results import open_results
+from benchmarks.initialization.summary import summary
 from benchmarks.initialization.table import markdown
 from benchmarks.initialization.tasks import TASKS, digits
 from benchmarks.initialization.training import OUTCOMES, RATES, Cell, start_parameters, train
 from signalprop import safe_scale
-from signalprop.figures.training import summary
 
 CELL = Cell(n=24, task="copy", horizon=40, start="orthogonal", role="report", learning_rate=1e-3, seed=0, steps=30)
 
@@ -171,7 +171,7 @@ SMALL = Design({8: (24,)}, seeds=2, tuning_seeds=1, steps=1)
 
 def test_a_broken_run_goes_on_where_the_file_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(designs, "TASKS", {"copy": TASKS["copy"]})
-    whole = Results(tmp_path / "whole.csv")
+    whole = open_results(tmp_path / "whole.csv")
     whole.write_origin("test")
     total = len(starts.STARTS) * (len(RATES) + 2)
     assert run(SMALL, whole) == total
@@ -181,12 +181,12 @@ def test_a_broken_run_goes_on_where_the_file_ends(tmp_path, monkeypatch):
     cut = tmp_path / "cut.csv"
     cut.write_text("".join(lines[:6]) + lines[6][:20])  # five rows, and a sixth torn while it was written
     (tmp_path / "cut.json").write_text((tmp_path / "whole.json").read_text())
-    assert run(SMALL, Results(cut)) == total - 5
+    assert run(SMALL, open_results(cut)) == total - 5
     assert cut.read_text() == (tmp_path / "whole.csv").read_text()
 
 
 def test_results_of_other_settings_are_not_mixed(tmp_path):
-    results = Results(tmp_path / "a.csv")
+    results = open_results(tmp_path / "a.csv")
     results.write_origin("test")
     about = json.loads((tmp_path / "a.json").read_text())
     assert {"git_revision", "signalprop", "libraries"} <= set(about)
@@ -194,10 +194,10 @@ def test_results_of_other_settings_are_not_mixed(tmp_path):
     about["settings"]["batch"] = 7
     (tmp_path / "a.json").write_text(json.dumps(about))
     with pytest.raises(ValueError, match="holds trainings with other settings"):
-        Results(tmp_path / "a.csv")
+        open_results(tmp_path / "a.csv")
     (tmp_path / "a.json").unlink()
     with pytest.raises(ValueError, match=r"has no a\.json beside it"):
-        Results(tmp_path / "a.csv")
+        open_results(tmp_path / "a.csv")
 
 
 def test_best_rate():

@@ -8,7 +8,7 @@ import torch
 from benchmarks.stability import __main__ as command
 from benchmarks.stability import design as designs
 from benchmarks.stability.design import CLAIM, COMMON, DESIGNS, SETTINGS, VARIANTS, Cell, Design, run, settings
-from benchmarks.stability.results import Results
+from benchmarks.stability.results import open_results
 from benchmarks.stability.table import markdown
 
 SMALL = Design(CLAIM[:2], (1, 2), seeds=1, steps=2)
@@ -23,18 +23,18 @@ def tiny(monkeypatch):
 
 def test_a_run_goes_on_where_the_file_ends(tiny, tmp_path):
     path = tmp_path / "results.csv"
-    results = Results(path, SETTINGS)
+    results = open_results(path, SETTINGS)
     assert run(SMALL, results) == 4
     results.write_origin("test", {"guess": {"loss": 1.0}})
     whole = path.read_text()
     lines = whole.splitlines(keepends=True)
     assert len(lines) == 1 + 4 * 3
     path.write_text("".join(lines[:-2]) + lines[-2][:20])
-    again = Results(path, SETTINGS)
+    again = open_results(path, SETTINGS)
     assert len(again.done) == 3
     assert run(SMALL, again) == 1
     assert path.read_text() == whole
-    assert run(SMALL, Results(path, SETTINGS)) == 0
+    assert run(SMALL, open_results(path, SETTINGS)) == 0
     table = markdown(again.frame())
     assert "| rotrnn | 2 |" in table
     assert "| lru_recomputed | 2 | 2 |" in table
@@ -42,12 +42,12 @@ def test_a_run_goes_on_where_the_file_ends(tiny, tmp_path):
 
 def test_results_of_other_settings_are_refused(tmp_path):
     path = tmp_path / "results.csv"
-    Results(path, SETTINGS).write_origin("test", {})
+    open_results(path, SETTINGS).write_origin("test", {})
     with pytest.raises(ValueError, match="holds trainings with other settings"):
-        Results(path, SETTINGS | {"threads": 2})
+        open_results(path, SETTINGS | {"threads": 2})
     path.with_suffix(".json").unlink()
     with pytest.raises(ValueError, match=r"has no results\.json beside it"):
-        Results(path, SETTINGS)
+        open_results(path, SETTINGS)
 
 
 def test_variants_differ_in_the_recurrence_alone_and_start_alike():

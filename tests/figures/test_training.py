@@ -5,15 +5,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from signalprop.figures import reproduce as module
+from benchmarks.initialization.summary import summary
 from signalprop.figures import training
-from signalprop.figures.reproduce import figures_of, reproduce
+from signalprop.figures.reproduce import reproduce
 
 HORIZONS = (100, 400)
 
 
 @pytest.fixture
-def results(tmp_path, monkeypatch):
+def frame():
     """Invented trainings: width 16 at both horizons, width 64 at one; glorot overflows, half underflows, at the last."""
     rng, rows = np.random.default_rng(0), []
     for n, horizons in ((16, HORIZONS), (64, HORIZONS[:1])):
@@ -31,37 +31,22 @@ def results(tmp_path, monkeypatch):
                                 "accuracy": rng.uniform(), "steps_to_half": 10 if seed else np.nan, "stopped_at": np.nan,
                             }
                         )  # fmt: skip
-    path = tmp_path / "results.csv"
-    pd.DataFrame(rows).to_csv(path, index=False)
-    path.with_suffix(".json").write_text(json.dumps({"settings": {"batch": 3}}))
-    monkeypatch.setattr(training, "RESULTS", path)
-    monkeypatch.setattr(module, "FULL_FIGURES", ("training",))
-    return path
+    return summary(pd.DataFrame(rows))
 
 
-def test_only_full_draws_it_and_only_where_there_are_results(results):
-    assert figures_of("default") == figures_of("quick") == module.FIGURES
-    assert figures_of("full") == (*module.FIGURES, "training")
-    results.unlink()
-    assert figures_of("full") == module.FIGURES
-    with pytest.raises(FileNotFoundError, match=r"results\.csv is missing; run python -m benchmarks\.initialization"):
-        training.data(confidence=0.95)
-
-
-def test_it_comes_with_its_numbers_and_the_origin_of_the_trainings(results, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FIGURES", ())
-    (path,) = reproduce(tmp_path / "figures", "full", seed=3)
+def test_it_comes_with_its_numbers_and_the_origin_of_the_trainings(tmp_path):
+    (path,) = reproduce(tmp_path, "quick", only="training")
     assert path.read_bytes().startswith(b"\x89PNG")
-    frame = pd.read_csv(path.with_suffix(".csv"))
-    assert list(frame.columns) == list(training.COLUMNS)
-    assert len(frame) == 3 * len(training.CLASSES) * len(training.STYLES)
-    assert json.loads(path.with_suffix(".json").read_text())["trainings"] == {"settings": {"batch": 3}}
+    pd.testing.assert_frame_equal(pd.read_csv(path.with_suffix(".csv")), training.data())
+    trainings = json.loads(path.with_suffix(".json").read_text())["trainings"]
+    assert trainings["settings"]["batch"] == 64
+    assert trainings["git_revision"]
 
 
-def test_panels_show_the_width_with_all_horizons_and_keep_the_infinite_on_the_axis(results):
+def test_panels_show_the_width_with_all_horizons_and_keep_the_infinite_on_the_axis(frame):
     import matplotlib.pyplot as plt
 
-    figure = training.draw(training.data(confidence=0.95))
+    figure = training.draw(frame)
     try:
         assert len(figure.axes) == 4
         assert "n = 16" in figure.get_suptitle()

@@ -11,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.initialization.summary import summary
 from signalprop import advise, depth_budget, rnn_energy, safe_scale, width_needed
-from signalprop.figures.training import summary
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.advice_text import (
     FAR,
