@@ -12,20 +12,9 @@ from typing import Any
 
 from benchmarks import guard, installation
 from benchmarks.report import growth_table, heading, markdown
-from benchmarks.suite import Row, growth, measure
+from benchmarks.suite import Row, growth, measure, tasks
 from signalprop._provenance import provenance
 
-TASKS = (
-    "counting",
-    "polynomials",
-    "energies",
-    "sampling",
-    "rare_events",
-    "bookkeeping",
-    "scan",
-    "initializers",
-    "startup",
-)
 BASELINE = Path(__file__).with_name("baseline.json")
 
 
@@ -40,33 +29,34 @@ def write(directory: Path, measured: dict[str, Any], facts: dict[str, Any]) -> N
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "results.json"
     before = json.loads(path.read_text())["tasks"] if path.exists() else {}
-    tasks = {name: {**before, **measured}[name] for name in TASKS if name in {**before, **measured}}
-    fits = growth(Row(**row) for task in tasks.values() for row in task["rows"])
+    known = {**before, **measured}
+    kept = {name: known[name] for name in tasks() if name in known}
+    fits = growth(Row(**row) for task in kept.values() for row in task["rows"])
     content = {
-        **facts, "tasks": tasks, "growth": [asdict(fit) for fit in fits], "installation": installation.sizes(),
+        **facts, "tasks": kept, "growth": [asdict(fit) for fit in fits], "installation": installation.sizes(),
     }  # fmt: skip
     path.write_text(json.dumps(content, indent=1) + "\n")
-    parts = [heading(facts), *(section(name, task) for name, task in tasks.items()), growth_table(fits)]
+    parts = [heading(facts), *(section(name, task) for name, task in kept.items()), growth_table(fits)]
     (directory / "RESULTS.md").write_text("\n\n".join([*parts, installation.markdown()]) + "\n")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the named tasks, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split(": ", 1)[1])
-    parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"one or several of: {', '.join(TASKS)}")
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"one or several of: {', '.join(tasks())}")
     parser.add_argument("--quick", action="store_true", help="few sizes: a minute or two")
     parser.add_argument("--write", type=Path, metavar="DIRECTORY", help="write results.json and RESULTS.md there")
     parser.add_argument("--baseline", action="store_true", help=f"make these ratios the baseline ({BASELINE.name})")
     parser.add_argument("--strict", action="store_true", help="exit with 1 where a ratio is past the baseline")
     chosen = parser.parse_args(arguments)
-    unknown = [name for name in chosen.tasks if name not in TASKS]
+    unknown = [name for name in chosen.tasks if name not in tasks()]
     if unknown:
-        parser.error(f"no task {unknown[0]!r}; there are {', '.join(TASKS)}")
+        parser.error(f"no task {unknown[0]!r}; there are {', '.join(tasks())}")
     facts = provenance()
     print(heading(facts))
     measured: dict[str, Any] = {}
     rows: list[Row] = []
-    for name in chosen.tasks or TASKS:
+    for name in chosen.tasks or tasks():
         module = import_module(f"benchmarks.{name}")
         mine = [row for comparison in module.comparisons(chosen.quick) for row in measure(name, comparison)]
         more = module.accuracy(chosen.quick) if hasattr(module, "accuracy") else ""

@@ -7,11 +7,15 @@ medians with the fastest and slowest round, and ratios of medians. Seconds are o
 from __future__ import annotations
 
 import math
+import pkgutil
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import benchmarks
 
 OURS, OTHER, FLOOR = "signalprop", "alternative", "floor"
 _SHORTEST = 0.02  # seconds of one measurement; shorter calls are repeated
@@ -71,6 +75,14 @@ class Row:
     slowest: float
     rounds: int
     facts: dict[str, Any] = field(default_factory=dict)
+
+
+def tasks() -> tuple[str, ...]:
+    """Names of the benchmarks: the files of this folder with a function ``comparisons(quick)``."""
+    files = {
+        one.name: Path(one.module_finder.path) / f"{one.name}.py" for one in pkgutil.iter_modules(benchmarks.__path__)
+    }
+    return tuple(name for name, path in files.items() if path.exists() and "\ndef comparisons(" in path.read_text())
 
 
 def measure(task: str, comparison: Comparison) -> list[Row]:

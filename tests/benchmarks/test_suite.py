@@ -1,14 +1,18 @@
 import itertools
 import json
 import math
+import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import benchmarks
 from benchmarks import __main__ as command
 from benchmarks import counting, energies, guard, installation, polynomials, sampling, scan, startup
 from benchmarks.report import growth_table, markdown, nice, times
-from benchmarks.suite import FLOOR, OTHER, OURS, Comparison, Contender, Row, growth, measure
+from benchmarks.suite import FLOOR, OTHER, OURS, Comparison, Contender, Row, growth, measure, tasks
 from signalprop import moments, rnn_energy
 from signalprop.fields import Field
 from signalprop.wick import reference
@@ -98,11 +102,42 @@ def test_command_writes_tables_and_baseline(tmp_path, monkeypatch, capsys):
     assert command.main(["startup", "--quick", "--strict"]) == 1
 
 
+TOY = '''"""Toy: a sum beside a shorter one."""
+
+from benchmarks.suite import FLOOR, OURS, Comparison, Contender
+
+
+def comparisons(quick):
+    contenders = [Contender("sum", OURS, lambda: sum(range(2000))), Contender("less", FLOOR, lambda: sum(range(500)))]
+    yield Comparison("numbers", "n", 2000, "each", contenders, rounds=2)
+'''
+
+
+def test_a_benchmark_is_found_by_its_file(tmp_path, monkeypatch, capsys):
+    (tmp_path / "toy.py").write_text(TOY)
+    (tmp_path / "helper.py").write_text("def comparison(quick): ...\n")
+    before = tasks()
+    monkeypatch.setattr(benchmarks, "__path__", [*benchmarks.__path__, str(tmp_path)])
+    monkeypatch.setitem(sys.modules, "benchmarks.toy", None)  # forgotten afterwards
+    del sys.modules["benchmarks.toy"]
+    assert set(tasks()) == {*before, "toy"}
+    monkeypatch.setattr(command, "BASELINE", tmp_path / "baseline.json")
+    assert command.main(["toy", "--write", str(tmp_path)]) == 0
+    assert "## toy\n\nToy: a sum beside a shorter one." in (tmp_path / "RESULTS.md").read_text()
+    assert "**sum**" in capsys.readouterr().out
+
+
+def test_the_table_of_the_page_has_every_benchmark():
+    page = (Path(benchmarks.__file__).parent / "README.md").read_text()
+    assert {"counting", "scan", "startup"} <= set(tasks())
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == set(tasks())
+
+
 def test_unknown_task(capsys):
     with pytest.raises(SystemExit) as stop:
         command.main(["speed"])
     assert stop.value.code == 2
-    assert "no task 'speed'; there are counting" in capsys.readouterr().err
+    assert "no task 'speed'; there are bookkeeping, counting" in capsys.readouterr().err
 
 
 def test_routes_of_the_enumerations_agree():
