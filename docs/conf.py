@@ -81,7 +81,7 @@ def fill_gallery(app, docname, source):
     if docname == "gallery":
         page = (HERE.parent / "figures" / "README.md").read_text().partition("\n")[2]
         page = page.replace("](", "](../figures/")
-        source[0] += re.sub(r"\[(\w+)\]\((\S+\.(?:csv|svg|json))\)", r"{download}`\1 <\2>`", page)
+        source[0] += re.sub(r"\[(\w+)\]\((\S+\.(?:csv|csv\.gz|svg|json))\)", r"{download}`\1 <\2>`", page)
 
 
 def find_home(app, env, node, contnode):

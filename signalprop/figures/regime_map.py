@@ -162,10 +162,10 @@ def _draw_map(axes: Axes, rows: pd.DataFrame, names: list[str]) -> None:
         axes.plot(n[inside], t[inside], color="white", linewidth=3.0, solid_capstyle="butt")
         axes.plot(n[inside], t[inside], color="black", linestyle=style, linewidth=1.2)
         if n[inside][-1] > LARGEST_N / 2:  # beside the frame, where the line meets it
-            at, place = -1, {"xytext": (3, 0), "ha": "left"}
+            at, place = -1, dict[str, Any](xytext=(3, 0), ha="left")
         else:
             at = int(np.searchsorted(t, 0.3 * LARGEST_T))
-            place = {"xytext": (-4, 0), "ha": "right", "backgroundcolor": (1, 1, 1, 0.8)}
+            place = dict[str, Any](xytext=(-4, 0), ha="right", backgroundcolor=(1, 1, 1, 0.8))
         axes.annotate(label, (n[at], t[at]), textcoords="offset points", va="center", fontsize=8.5, **place)
     axes.set_xlim(10, LARGEST_N)
     axes.set_ylim(1, LARGEST_T)

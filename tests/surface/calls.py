@@ -28,6 +28,7 @@ MORE = (
 )  # fmt: skip
 EXCLUDED = {
     "figures.reproduce.reproduce": "draws for seconds at each call; it checks by figures_of, seed_of and function_or_none",
+    "figures.base.FigureRecord": "a record; the registry refuses what is none",
     "verify.check.Check": "made by the package",
     "verify.check.Outcome": "made by verify.run",
     "initialization.advice.Advice": "made by advise",
