@@ -71,6 +71,7 @@ TOPICS: dict[str, Topic] = {
     "sample": Topic("draws, and what their mean is worth", ENSEMBLE, (), DRAWN),
     "recurrence": Topic("second moments of a linear recurrence", options={"kind": None}),
     "train": Topic("training of a layer on a task", ("loshchilov2019",), (), {"layer": "rotrnn", "task": "listops"}),
+    "configs": Topic("settings of trainings, near the published ones", (), ("lru", "rotrnn", "listops")),
     "verify": Topic("every formula by every route", ENSEMBLE, VERIFIED),
     "reproduce": Topic("all figures", ENSEMBLE, ("complex", "real", "sample", "krylov", "relu", "advise", *KINDS)),
     # Number systems of the weights.

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import signalprop
 from signalprop import citations
+from signalprop._configurations import configurations
 from signalprop.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -238,9 +239,11 @@ def test_files_of_a_command_line_are_read(tmp_path):
     found = cited("run", str(plan), "--directory", "somewhere")
     assert {"mulase2003", "householder1958", "hill1975"} <= found
     assert "doignon2007" not in found
-    config = str(ROOT / "configs" / "listops_lru.toml")
-    assert {"orvieto2023", "tay2021"} <= cited("train", "--config", config)
-    assert "biegun2024" in cited("train", "--config", config, "--layer", "rotrnn")
+    own = tmp_path / "own.toml"
+    own.write_text(configurations()["listops-lru"])
+    for config in (str(own), "listops-lru"):
+        assert {"orvieto2023", "tay2021"} <= cited("train", "--config", config)
+        assert "biegun2024" in cited("train", "--config", config, "--layer", "rotrnn")
 
 
 def test_mistakes_end_with_two_and_a_sentence():

@@ -470,7 +470,6 @@ def test_no_refusal_of_the_library_speaks_python_on_the_command_line():
         ),
         (["moment", "GG*", "--field", "quaternion"], "--field quaternion has no loop equations"),
         (["recurrence", "lru", "--r-min", "2"], "0 <= --r-min <= --r-max <= 1 and --r-max > 0, got --r-min 2.0"),
-        (["reproduce", "--only", "training"], "add --full"),
     ],
 )
 def test_refusals_as_they_are_printed(arguments, sentence):

@@ -19,6 +19,7 @@ from signalprop.cli._terminal import sentences
 from signalprop.cli._usage import Commands
 from signalprop.cli.cite import CONTEXT as CITE_CONTEXT
 from signalprop.cli.cite import cite
+from signalprop.cli.configs import configs
 from signalprop.cli.energy import energy
 from signalprop.cli.info import info
 from signalprop.cli.moment import moment
@@ -60,6 +61,7 @@ def _before_commands(
 for _command in (energy, scale, sample, recurrence, regime, moment, run, verify, reproduce):
     app.command()(_command)
 app.command()(sentences()(train))
+app.command()(configs)
 app.command(context_settings=CITE_CONTEXT)(cite)
 app.command()(info)
 

@@ -19,6 +19,13 @@ def figure_names(incomplete: str) -> list[str]:
     return _matching(FIGURES, incomplete)
 
 
+def configuration_names(incomplete: str) -> list[str]:
+    """Settings of trainings that come with the package, for ``train --config``."""
+    from signalprop._configurations import configurations
+
+    return _matching(configurations(), incomplete)
+
+
 def topics(incomplete: str) -> list[str]:
     """Commands and topics, for ``cite``."""
     from signalprop import citations

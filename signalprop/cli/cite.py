@@ -69,7 +69,7 @@ def cite(
 def _used_by(command: Any, arguments: list[str], context: typer.Context) -> tuple[str, ...]:
     """Topics of a command line, read by the command's own parser; what it asks for may be missing."""
     from signalprop import citations
-    from signalprop._files import parse_toml, read_text
+    from signalprop._configurations import content_of
 
     lenient = copy.copy(command)
     lenient.params = [copy.copy(parameter) for parameter in command.params]
@@ -82,7 +82,7 @@ def _used_by(command: Any, arguments: list[str], context: typer.Context) -> tupl
         plan = Plan.load(values["plan"])
         return citations.resolve("run", *plan.fields, plan.method, plan.activation)
     if values.get("config") is not None:  # signalprop train --config; options beside it come first
-        content = parse_toml(read_text(values["config"]), values["config"])
+        content = content_of(values["config"])
         for option, section, key in (("task", "task", "name"), ("layer", "model", "layer")):
             table = content.get(section)
             values[option] = values[option] or (table.get(key) if isinstance(table, dict) else None)

@@ -14,6 +14,7 @@ from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
 from signalprop._cost import allow
 from signalprop._numbers import counted, show_value
 from signalprop._progress import bar
+from signalprop.cli import _completion as completion
 from signalprop.cli._again import again
 from signalprop.cli._leaving import saying
 from signalprop.cli._options import MaxHours
@@ -47,7 +48,13 @@ def train(
         typer.Option("--layer", help="The recurrence.  [default: rotrnn]"),
     ] = None,
     config: Annotated[
-        str | None, typer.Option("--config", help="TOML file of settings (configs/*.toml); options here come first.")
+        str | None,
+        typer.Option(
+            "--config",
+            metavar="FILE|NAME",
+            help="TOML file of settings, or one of those that signalprop configs lists; options here come first.",
+            autocompletion=completion.configuration_names,
+        ),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option("--set", help="Option of the task, NAME=VALUE, as --set max_length=100. Repeat.")

@@ -2,7 +2,7 @@
 
 All are a `Task` of NumPy arrays: parts `train`, `validation`, `test` of `inputs`, `targets` and `lengths`, what is asked
 (`kind`), and what a guess gets (`chance`, `baseline`), so that a training loop needs to know nothing else. `make` finds one by
-name, as in the files under ``configs/``.
+name, as in the files that ``signalprop configs`` prints.
 """
 
 from __future__ import annotations

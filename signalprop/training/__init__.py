@@ -8,9 +8,10 @@ from signalprop._extras import required
 with required("signalprop.training", "torch"):
     import torch  # noqa: F401
 
+from signalprop._configurations import configurations
 from signalprop.training.energies import StateEnergies, white_energy
 from signalprop.training.model import build_model
 from signalprop.training.settings import Settings
 from signalprop.training.trainer import Run, train
 
-__all__ = ["Run", "Settings", "StateEnergies", "build_model", "train", "white_energy"]
+__all__ = ["Run", "Settings", "StateEnergies", "build_model", "configurations", "train", "white_energy"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS
 from signalprop._checks import instance_of, listed, path_of, positive_float, text_of, whole_number
+from signalprop._configurations import content_of
 from signalprop._declared import as_declared, hints, known
-from signalprop._files import parse_toml, read_text
 from signalprop.fields import one_of
 from signalprop.tasks import check_options
 
@@ -153,7 +153,9 @@ class Settings:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> dict[str, Any]:
-        """Keyword arguments from a TOML file with the sections ``[task]``, ``[model]`` and ``[training]``.
+        """Keyword arguments from a TOML file, or from one of `configurations` by its name.
+
+        What is read are the sections ``[task]``, ``[model]`` and ``[training]``.
 
         ``[task]`` holds ``name`` and the options of that task; one that is called ``name`` itself stands in ``[task.options]``,
         where all of them may. The sections ``[published]`` and ``[search]`` are for readers and change nothing.
@@ -164,7 +166,7 @@ class Settings:
             Not TOML, or a section or key that is not known; the message has the file and what there is.
         """
         where = str(path_of(path, "path"))
-        content = parse_toml(read_text(where), where)
+        content = content_of(path)
         sections = {name: _keys(name) for name in ("model", "training")}
         found: dict[str, Any] = {}
         for section, values in content.items():

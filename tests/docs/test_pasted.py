@@ -106,7 +106,6 @@ def test_readme_starts_with_the_reader_who_trains():
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_commands_run_as_pasted(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "configs").symlink_to(ROOT / "configs")
     group = typer.main.get_command(app)
     for line in commands(path):
         words = shlex.split(line)[1:]

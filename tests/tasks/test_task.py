@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import signalprop
 from signalprop._catalogue import TASKS
 from signalprop._declared import hints
 from signalprop.tasks import MAKERS, Kind, Split, Task, adding, copy_memory, make
 from signalprop.tasks.task import guess
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
+CONFIGS = sorted((Path(signalprop.__file__).parent / "training" / "configs").glob("*.toml"))
 SMALL = {
     "listops": {"train": 20, "validation": 5, "test": 5, "min_length": 5, "max_length": 30},
     "digits": {"validation": 10},
@@ -72,7 +73,7 @@ def test_configurations_name_a_task_and_its_options(path):
     assert set(settings) >= {"task", "model", "training"}
     options = settings["task"]
     inspect.signature(MAKERS[options.pop("name")]).bind(**options)
-    assert path.read_text().startswith("# Untested here: needs a GPU.")
+    assert "# Untested here: needs a GPU." in path.read_text()
 
 
 def test_there_are_configurations():

@@ -14,10 +14,10 @@ from signalprop._catalogue import TASKS
 from signalprop._declared import hints, required
 from signalprop._numbers import show
 from signalprop.cli import app
+from signalprop.cli._completion import configuration_names
 from signalprop.tasks import MAKERS, load_arrays, make
-from signalprop.training import Settings
+from signalprop.training import Settings, configurations
 
-ROOT = Path(__file__).parents[2]
 SMALL_TASK = [
     "--set",
     "train=64",
@@ -125,13 +125,46 @@ def test_options_come_before_the_file(tmp_path):
     assert json.loads(result.stdout)["step"] == 2
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda path: path.stem)
-def test_shipped_files_are_read(path):
-    settings = Settings(**Settings.read(path))
+@pytest.mark.parametrize("name", configurations())
+def test_shipped_files_are_read_by_name_and_as_files(name, tmp_path):
+    settings = Settings(**Settings.read(name))
     assert settings.task in MAKERS
-    assert settings.layer in path.stem
+    assert settings.layer in name
     assert settings.epochs == 40
-    assert "Untested here" in path.read_text()
+    (tmp_path / "own.toml").write_text(configurations()[name])
+    assert Settings.read(tmp_path / "own.toml") == Settings.read(name)
+
+
+def test_configs_lists_and_prints_what_comes_with_the_package():
+    listed = runner.invoke(app, ["configs"])
+    assert listed.exit_code == 0, listed.output
+    titles = json.loads(runner.invoke(app, ["configs", "--json"]).stdout)
+    assert list(titles) == list(configurations()) == ["listops-lru", "listops-rotrnn"]
+    for name, title in titles.items():
+        assert name in listed.stdout
+        assert title.split()[0] in listed.stdout
+        assert runner.invoke(app, ["configs", name]).stdout == configurations()[name]
+        assert json.loads(runner.invoke(app, ["configs", name, "--json"]).stdout) == tomllib.loads(
+            configurations()[name]
+        )
+    assert configuration_names("listops-r") == ["listops-rotrnn"]
+
+
+def test_a_name_that_is_none_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["train", "--config", "listops-rotrn"], ["configs", "listops-rotrn"]):
+        result = runner.invoke(app, arguments)
+        assert result.exit_code == 2
+        said = " ".join(result.stderr.split())
+        assert "one of 'listops-lru' or 'listops-rotrnn', got 'listops-rotrn'" in said
+    for path in ("missing.toml", "somewhere/listops-lru"):
+        with pytest.raises(FileNotFoundError):
+            Settings.read(path)
+    # A file of any name is read; one that is called like a shipped one needs its folder.
+    (tmp_path / "mine").write_text("[model]\ndepth = 5\n")
+    (tmp_path / "listops-lru").write_text("[model]\ndepth = 5\n")
+    assert Settings.read("mine") == Settings.read("./listops-lru") == {"depth": 5}
+    assert Settings.read("listops-lru")["depth"] == 6
 
 
 @pytest.mark.parametrize(
@@ -346,8 +379,8 @@ def test_other_encodings_of_a_file_are_a_sentence(tmp_path):
 
 def test_the_published_configuration_has_no_first_step_rule():
     assert Settings().first_step_rule is False
-    for path in (ROOT / "configs").glob("*.toml"):
-        assert not Settings(**Settings.read(path)).first_step_rule
+    for name in configurations():
+        assert not Settings(**Settings.read(name)).first_step_rule
 
 
 def test_a_training_that_breaks_down_is_exit_code_one(tmp_path):
