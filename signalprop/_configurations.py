@@ -6,7 +6,7 @@ import os
 from importlib import resources
 from typing import Any
 
-from signalprop._files import parse_toml, read_text
+from signalprop._files import our_own, parse_toml, read_text
 from signalprop.fields import choices
 
 
@@ -21,12 +21,13 @@ def configurations() -> dict[str, str]:
     >>> sorted(configurations())
     ['listops-lru', 'listops-rotrnn']
     """
-    files = (resources.files(__package__) / "training" / "configs").iterdir()
-    return {
-        file.name.removesuffix(".toml"): file.read_text(encoding="utf-8")
-        for file in sorted(files, key=lambda file: file.name)
-        if file.name.endswith(".toml")
-    }
+    folder = resources.files(__package__) / "training" / "configs"
+    with our_own(folder):
+        return {
+            file.name.removesuffix(".toml"): file.read_text(encoding="utf-8")
+            for file in sorted(folder.iterdir(), key=lambda file: file.name)
+            if file.name.endswith(".toml")
+        }
 
 
 def content_of(config: str | os.PathLike[str]) -> dict[str, Any]:
