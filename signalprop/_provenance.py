@@ -15,7 +15,7 @@ from signalprop._threads import cores
 # Commands, figures, checks, citations and what only they use: a change there changes no number of a run or a training.
 _NO_NUMBERS = (
     "cli/", "figures/", "verify/", "citations.py", "__main__.py", "_house_style.py", "_numbers.py", "_progress.py", "_status.py",
-    "_text.py",
+    "_text.py", "_topics.py",
 )  # fmt: skip
 LIBRARIES = ("numpy", "scipy", "numba", "python-flint", "pandas", "matplotlib")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -25,8 +25,7 @@ class Later:
 
     def load(self) -> Any:
         """What it stands for."""
-        module, _, name = self.where.partition(":")
-        return getattr(import_module(module), name)
+        return load(self.where)
 
 
 class Registry(Mapping[str, Record], Generic[Record]):
@@ -94,8 +93,12 @@ class Registry(Mapping[str, Record], Generic[Record]):
         ValueError
             There is none; the message lists the names and calls the argument `argument`, else by the kind.
         """
+        return self[self.named(name, argument)]
+
+    def named(self, name: Any, argument: str | None = None) -> str:
+        """The name itself, if there is a record of it; errors as for `find`."""
         if isinstance(name, str) and name in self._records:
-            return self[name]
+            return str(name)
         raise ValueError(f"{argument or self.kind} must be one of {choices(self._records)}, got {shown(name)}.")
 
     def __getitem__(self, name: str) -> Record:
@@ -115,3 +118,36 @@ class Registry(Mapping[str, Record], Generic[Record]):
 
     def __repr__(self) -> str:
         return f"<registry of each {self.kind}: {', '.join(self._records)}>"
+
+
+class Gathered(Mapping[str, Record], Generic[Record]):
+    """A mapping that is put together anew at each look, so that what is registered later is in it.
+
+    Examples
+    --------
+    >>> colours = Registry("colour", str, {"red": "#f00"})
+    >>> upper = Gathered(lambda: {name.upper(): record for name, record in colours.items()})
+    >>> with colours.with_record("blue", "#00f"):
+    ...     list(upper)
+    ['RED', 'BLUE']
+    """
+
+    def __init__(self, gather: Callable[[], Mapping[str, Record]]) -> None:
+        self._gather = gather
+
+    def __getitem__(self, name: str) -> Record:
+        return self._gather()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._gather())
+
+    def __len__(self) -> int:
+        return len(self._gather())
+
+
+def load(where: Any) -> Any:
+    """The object that ``module:name`` stands for: a registry need not load what it names. Other objects stand for themselves."""
+    if not isinstance(where, str):
+        return where
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)

@@ -1,10 +1,43 @@
-"""How sure a mean energy is: P proved, V verified by exact computation in a stated range, H heuristic."""
+"""How sure a statement is: the marks P, V and H, what they mean, and those of the mean energies."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import assert_never
 
 from signalprop.fields import Field
+
+
+class Status(StrEnum):
+    """How sure a statement is; ``help(signalprop)`` has the same words.
+
+    Examples
+    --------
+    >>> print(Status("V").words)
+    V, verified in a stated range, not proved
+    """
+
+    P = "P"
+    V = "V"
+    H = "H"
+
+    @property
+    def meaning(self) -> str:
+        """What the mark stands for."""
+        match self:
+            case Status.P:
+                return "proved"
+            case Status.V:
+                return "verified in a stated range, not proved"
+            case Status.H:
+                return "heuristic"
+            case _:
+                assert_never(self)
+
+    @property
+    def words(self) -> str:
+        """The mark and what it stands for."""
+        return f"{self.value}, {self.meaning}"
 
 
 def mean_status(field: Field) -> str:

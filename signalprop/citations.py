@@ -8,47 +8,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 
 from signalprop._catalogue import LAYERS, TASKS
 from signalprop._checks import listed, shown
 from signalprop._files import our_own
-from signalprop.fields import one_of
+from signalprop._registry import Gathered
+from signalprop._topics import ENSEMBLE, Cites, Topic, spelled
+from signalprop.activations import Activation
+from signalprop.fields import Field, one_of
+from signalprop.initialization.criteria import CRITERIA
+from signalprop.methods import Method
 
-FIELDS = ("complex", "real", "quaternion")
-KINDS = ("rotrnn", "lru", "s4", "s4d_lin", "s5", "gaussian", "orthogonal")
-# Values of an option, each with the topic it picks.
-CHOICES: dict[str, dict[str, str]] = {
-    "field": {name: name for name in FIELDS},
-    "method": {name: name for name in ("krylov", "dense", "tempered")},
-    "activation": {"linear": "linear", "relu": "relu", "leaky_relu": "relu"},
-    "criterion": {name: name for name in ("quantile", "bounded", "minimax", "edge", "glorot")},
-    "kind": {name: name for name in KINDS},
-    "layer": {name: entry.cites for name, entry in LAYERS.items()},
-    "task": {name.replace("-", "_"): entry.cites for name, entry in TASKS.items()},
+# The proved one first.
+FIELDS = tuple(field.value for field in sorted(Field, key=lambda field: field is not Field.COMPLEX))
+KINDS: dict[str, Cites] = {
+    "rotrnn": Topic("RotRNN", ("biegun2024",)),
+    "lru": Topic("the diagonal LRU", ("orvieto2023",)),
+    "s4": Topic("S4, with HiPPO-LegS", ("gu2022s4", "gu2020")),
+    "s4d-lin": Topic("S4D-Lin", ("gu2022s4d",)),
+    "s5": Topic("S5, with the normal part of HiPPO-LegS", ("smith2023", "gu2020")),
+    "gaussian": Topic("dense Gaussian W", ENSEMBLE),
+    "orthogonal": "orthogonal",
 }
-
-
-@dataclass(frozen=True)
-class Topic:
-    """What it is in words, keys of its references, the topics it takes along, and its options with their defaults."""
-
-    about: str
-    keys: tuple[str, ...] = ()
-    along: tuple[str, ...] = ()
-    options: Mapping[str, str | None] = field(default_factory=dict)
-
-
-ENSEMBLE = ("seleznova2026", "ginibre1965")
-EDGE = ("bar2025", "kostlan1992", "rider2003", "rider2014")
 DRAWN = {"field": "complex", "method": "krylov", "activation": "linear"}
 ROUTES = ("exact", "precise", "symbolic", "cycle_counts", "trace_moment", "krylov", "tempered")
 VERIFIED = (*FIELDS, *ROUTES, "relu", "edge", "tail")
-TOPICS: dict[str, Topic] = {
+# Commands and functions; what they rest on stands in `_AFTER`, and what an option can be in registries and enumerations.
+_COMMANDS: dict[str, Topic] = {
     "software": Topic("this software", ("signalprop",)),
     "paper": Topic("the formulas that it implements", ("seleznova2026",)),
-    # Commands and functions.
     "energy": Topic("mean energies of recurrences with Gaussian weights", ENSEMBLE, options={"field": "complex"}),
     "exact": Topic("mean energies as fractions", ENSEMBLE, ("flint",), {"field": "complex"}),
     "moments": Topic(
@@ -73,53 +62,79 @@ TOPICS: dict[str, Topic] = {
     "train": Topic("training of a layer on a task", ("loshchilov2019",), (), {"layer": "rotrnn", "task": "listops"}),
     "configs": Topic("settings of trainings, near the published ones", (), ("lru", "rotrnn", "listops")),
     "verify": Topic("every formula by every route", ENSEMBLE, VERIFIED),
-    "reproduce": Topic("all figures", ENSEMBLE, ("complex", "real", "sample", "krylov", "relu", "advise", *KINDS)),
-    # Number systems of the weights.
-    "complex": Topic("complex weights: proved; the coefficients are Hultman numbers", ("seleznova2026",), ("hultman",)),
-    "real": Topic("real weights: closed form of this software, verified and not proved", ("signalprop",)),
-    "quaternion": Topic("quaternion weights: those of real ones at width -2n", ("mulase2003", "bryc2009")),
-    "hultman": Topic("Hultman numbers", ("doignon2007", "alexeev2011", "stanley1999")),
-    "flint": Topic("whole numbers and polynomials by FLINT", ("flint",)),
-    # Sampling.
-    "krylov": Topic("width-free sampler: Householder's reflections", ("householder1958", "dumitriu2002"), ("tail",)),
-    "dense": Topic("the matrix itself", ("ginibre1965",), ("tail",)),
-    "tempered": Topic(
-        "rare-event sampler: sequential Monte Carlo with Hamiltonian moves",
-        ("householder1958", "delmoral2004", "delmoral2006", "duane1987"),
+    "reproduce": Topic(
+        "all figures", ENSEMBLE, ("complex", "real", "sample", "krylov", "relu", "advise", *map(spelled, KINDS))
     ),
-    "tail": Topic("Hill's index of the tail, with as many draws as in Pareto smoothing", ("hill1975", "vehtari2024")),
-    "linear": Topic("no activation"),
-    "relu": Topic("rectifiers with the gain that keeps the mean energy", ("he2015",)),
-    # Scales and starts.
-    "quantile": Topic("what one draw does", (*ENSEMBLE, "householder1958")),
-    "bounded": Topic("what the average does", ENSEMBLE),
-    "minimax": Topic("what the average does", ENSEMBLE),
-    "edge": Topic("spectral radius of W", (*EDGE, "ginibre1965")),
-    "glorot": Topic("Glorot's scale", ("glorot2010",)),
-    "orthogonal": Topic("orthogonal W, by Haar measure", ("saxe2014", "mezzadri2007")),
-    "gates": Topic("biases of LSTM and GRU for a memory", ("tallec2018",)),
-    # Layers and tasks.
-    "rotrnn": Topic("RotRNN", ("biegun2024",)),
-    "lru": Topic("the diagonal LRU", ("orvieto2023",)),
-    "s4": Topic("S4, with HiPPO-LegS", ("gu2022s4", "gu2020")),
-    "s4d_lin": Topic("S4D-Lin", ("gu2022s4d",)),
-    "s5": Topic("S5, with the normal part of HiPPO-LegS", ("smith2023", "gu2020")),
-    "gaussian": Topic("dense Gaussian W", ENSEMBLE),
-    "listops": Topic("ListOps, in the lengths of the Long Range Arena", ("nangia2018", "tay2021")),
-    "digits": Topic("handwritten digits of scikit-learn", ("pedregosa2011",)),
-    "copy": Topic("copy memory", ("hochreiter1997", "arjovsky2016")),
-    "arrays": Topic("your own sequences"),
-    "adding": Topic("the adding problem", ("hochreiter1997", "arjovsky2016")),
+}
+# What belongs to no record: each after the topics of the option that stands before it here.
+_AFTER: dict[str, dict[str, Topic]] = {
+    "field": {
+        "hultman": Topic("Hultman numbers", ("doignon2007", "alexeev2011", "stanley1999")),
+        "flint": Topic("whole numbers and polynomials by FLINT", ("flint",)),
+    },
+    "method": {
+        "tail": Topic(
+            "Hill's index of the tail, with as many draws as in Pareto smoothing", ("hill1975", "vehtari2024")
+        ),
+    },
+    "criterion": {
+        "orthogonal": Topic("orthogonal W, by Haar measure", ("saxe2014", "mezzadri2007")),
+        "gates": Topic("biases of LSTM and GRU for a memory", ("tallec2018",)),
+    },
 }
 # Other names: of functions, layers, libraries.
-ALIASES: dict[str, str] = {
+_OTHER_NAMES = {
     "rnn_energy": "energy", "lru_energy": "energy", "energy_variance": "trace_moment", "second_moments": "trace_moment",
     "moment": "trace_moment", "regime": "regimes", "chrono": "gates", "lstm": "gates", "gru": "gates",
     "trace_polynomial": "moments", "classify": "regimes", "wick": "cycle_counts", "loop_equations": "trace_moment",
     "arb": "precise", "depth_budget": "safe_scale", "width_needed": "safe_scale", "ginibre_": "safe_scale",
-    "ginibre": "safe_scale", "init_recurrent_": "safe_scale", "run": "sample", "hill": "tail", "leaky_relu": "relu",
-    "listops_files": "listops", "lra": "listops", "denselinearrnn": "gaussian", "hippo": "s4", "info": "software",
+    "ginibre": "safe_scale", "init_recurrent_": "safe_scale", "run": "sample", "hill": "tail",
+    "lra": "listops", "denselinearrnn": "gaussian", "hippo": "s4", "info": "software",
 }  # fmt: skip
+
+
+def _vocabularies() -> dict[str, dict[str, Cites]]:
+    """What each option can be, with what to cite for it, as registries and enumerations have it at this moment."""
+    return {
+        "field": {name: Field(name).cites for name in FIELDS},
+        "method": {method.value: method.cites for method in Method},
+        "activation": {activation.value: activation.cites for activation in Activation},
+        "criterion": {name: criterion.cites for name, criterion in CRITERIA.items()},
+        "kind": KINDS,
+        "layer": {name: layer.cites for name, layer in LAYERS.items()},
+        "task": {name: task.cites for name, task in TASKS.items()},
+    }
+
+
+def _gathered() -> tuple[dict[str, Topic], dict[str, dict[str, str]]]:
+    """The topics by name, and the topic that each value of an option picks."""
+    topics = dict(_COMMANDS)
+    picked: dict[str, dict[str, str]] = {}
+    for option, values in _vocabularies().items():
+        chosen = picked[option] = {}
+        for value, cites in values.items():
+            name = spelled(value)
+            if isinstance(cites, Topic):
+                chosen[name] = name if name not in topics else f"{option}_{name}"
+                topics[chosen[name]] = cites
+            else:
+                chosen[name] = cites
+        topics |= _AFTER.get(option, {})
+    return topics, picked
+
+
+def _aliases() -> dict[str, str]:
+    topics, picked = _gathered()
+    shared = {value: topic for values in picked.values() for value, topic in values.items() if value not in topics}
+    return _OTHER_NAMES | shared
+
+
+TOPICS: Mapping[str, Topic] = Gathered(lambda: _gathered()[0])
+"""Every topic by name."""
+CHOICES: Mapping[str, dict[str, str]] = Gathered(lambda: _gathered()[1])
+"""Values of an option, each with the topic it picks."""
+ALIASES: Mapping[str, str] = Gathered(_aliases)
+"""Other names of topics."""
 
 
 def cite(*topics: str, **options: str) -> str:
@@ -158,7 +173,7 @@ def bibtex(topics: Iterable[str]) -> str:
         above = [key for key in keys if key in seen]
         about = f"% {TOPICS[name].about}" + (f" ({', '.join(above)} above)" if above else "")
         if keys:
-            parts.append("\n".join([about, *(entries()[key] for key in keys if key not in seen)]))
+            parts.append("\n".join([about, *(_entry(key) for key in keys if key not in seen)]))
         seen.update(keys)
     return "\n\n".join(parts)
 
@@ -198,6 +213,10 @@ def entries() -> dict[str, str]:
     with our_own(path):
         text = path.read_text(encoding="utf-8")
     return {entry[entry.index("{") + 1 : entry.index(",")]: entry.strip() for entry in re.split(r"\n(?=@)", text)}
+
+
+def _entry(key: str) -> str:
+    return entries()[one_of(key, entries(), "key")]
 
 
 def fields(key: str) -> dict[str, str]:
@@ -243,8 +262,10 @@ def _chosen(option: str, value: str) -> str:
     picked = CHOICES[option].get(_spelled(value))
     if picked is None:
         raise ValueError(f"{option} must be one of {', '.join(CHOICES[option])}, got {shown(value)}.")
+    if picked not in TOPICS:
+        raise ValueError(f"{option}={value!r} was registered to be cited as {picked!r}, which is no topic.")
     return picked
 
 
 def _spelled(name: str) -> str:
-    return name.lower().replace("-", "_") if isinstance(name, str) else ""
+    return spelled(name) if isinstance(name, str) else ""

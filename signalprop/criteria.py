@@ -1,16 +1,20 @@
-"""The criteria by which a scale or a budget is chosen, and which options each of them reads."""
+"""The criteria by which a scale or a budget is chosen, by name, and the refusal of options that a choice does not read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import assert_never
 
 from signalprop.fields import choices, member
+from signalprop.initialization.criteria import CRITERIA
 
 
 class Criterion(StrEnum):
-    """What a scale is asked to do; `signalprop.safe_scale` has the definitions.
+    """What a scale is asked to do: the criteria that come with the package, for those who prefer a member to a name.
+
+    What there is, those registered later included, stands in `signalprop.initialization.CRITERIA`; `signalprop.safe_scale` has
+    the definitions.
 
     Examples
     --------
@@ -27,17 +31,7 @@ class Criterion(StrEnum):
     @property
     def options(self) -> tuple[str, ...]:
         """The options of `signalprop.safe_scale` that it reads."""
-        match self:
-            case Criterion.QUANTILE:
-                return "quantile", "bound", "samples", "seed"
-            case Criterion.BOUNDED:
-                return ("tolerance",)
-            case Criterion.EDGE:
-                return ("quantile",)
-            case Criterion.MINIMAX | Criterion.GLOROT:
-                return ()
-            case _:
-                assert_never(self)
+        return CRITERIA[self.value].options
 
 
 class Sense(StrEnum):
@@ -58,15 +52,7 @@ class Sense(StrEnum):
                 assert_never(self)
 
 
-def as_criterion(criterion: str) -> Criterion:
-    """Return the `Criterion` of this name.
-
-    Raises
-    ------
-    ValueError
-        There is none; the message lists them.
-    """
-    return member(Criterion, criterion, "criterion")
+SENSES = {sense.value: sense.options for sense in Sense}
 
 
 def as_sense(criterion: str) -> Sense:
@@ -80,8 +66,8 @@ def as_sense(criterion: str) -> Sense:
     return member(Sense, criterion, "criterion")
 
 
-def refuse_unread(criterion: Criterion | Sense, given: Mapping[str, object]) -> None:
-    """Refuse an option that was given (is not None) and that the criterion does not read.
+def refuse_unread(criterion: str, options: Mapping[str, Collection[str]], given: Mapping[str, object]) -> None:
+    """Refuse an option that was given (is not None) and that the criterion does not read; `options` are those each reads.
 
     Raises
     ------
@@ -90,13 +76,13 @@ def refuse_unread(criterion: Criterion | Sense, given: Mapping[str, object]) -> 
 
     Examples
     --------
-    >>> refuse_unread(Criterion.GLOROT, {"tolerance": 0.2})
+    >>> refuse_unread("glorot", {"bounded": ("tolerance",), "glorot": ()}, {"tolerance": 0.2})
     Traceback (most recent call last):
     ValueError: tolerance belongs to criterion='bounded'; criterion='glorot' does not read it, leave it out.
     """
     for name, value in given.items():
-        if value is not None and name not in criterion.options:
-            readers = choices(one for one in type(criterion) if name in one.options)
+        if value is not None and name not in options[criterion]:
+            readers = choices(one for one, read in options.items() if name in read)
             raise ValueError(
                 f"{name} belongs to criterion={readers}; criterion='{criterion}' does not read it, leave it out."
             )

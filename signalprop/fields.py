@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import TypeVar, assert_never
 
 from signalprop._checks import listed, shown
+from signalprop._topics import Topic
 
 T = TypeVar("T")
 Member = TypeVar("Member", bound=StrEnum)
@@ -35,6 +36,18 @@ class Field(StrEnum):
     REAL = "real"
     COMPLEX = "complex"
     QUATERNION = "quaternion"
+
+    @property
+    def cites(self) -> Topic:
+        """What to cite for energies of these weights."""
+        return by_field(
+            self,
+            real=Topic("real weights: closed form of this software, verified and not proved", ("signalprop",)),
+            complex=Topic(
+                "complex weights: proved; the coefficients are Hultman numbers", ("seleznova2026",), ("hultman",)
+            ),
+            quaternion=Topic("quaternion weights: those of real ones at width -2n", ("mulase2003", "bryc2009")),
+        )
 
     @property
     def beta(self) -> int:

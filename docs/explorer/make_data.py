@@ -21,6 +21,7 @@ from signalprop._status import mean_status
 from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import Field
 from signalprop.initialization import advice_text, advice_words, one_draw_table
+from signalprop.initialization.criteria import CRITERIA
 
 HERE = Path(__file__).parent
 PAGE = ("*.html", "*.css", "*.js")
@@ -57,7 +58,7 @@ def data() -> dict[str, Any]:
         "words": {
             "sentences": advice_words.SENTENCES,
             "code": advice_words.CODE,
-            "guarantees": advice_words.GUARANTEES,
+            "guarantees": {name: criterion.guarantee for name, criterion in CRITERIA.items()},
             "mean_status": {field.value: mean_status(field) for field in Field},
             "trained": advice_text.TRAINED,
             "far": advice_text.FAR,

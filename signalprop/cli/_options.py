@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Collection
+from typing import Annotated, Any
 
 import typer
 
@@ -30,3 +31,17 @@ Seed = Annotated[int, typer.Option("--seed", help="Root seed of the random draws
 MaxHours = Annotated[
     float | None, typer.Option("--max-hours", help="Hours of work that may be begun (sample: 24; run, train: 30 days).")
 ]
+
+
+def named(records: Collection[str]) -> dict[str, Any]:
+    """Keywords of `typer.Option` or `typer.Argument` for one name of a registry; those registered later are names too."""
+
+    def parse(name: str) -> str:
+        if name not in records:
+            raise ValueError(f"{name!r} is not one of {', '.join(map(repr, records))}.")
+        return name
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in records if name.startswith(incomplete)]
+
+    return {"parser": parse, "metavar": f"<{'|'.join(records)}>", "autocompletion": complete}

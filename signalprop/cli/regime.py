@@ -62,10 +62,7 @@ def regime(
     if found.past_second_threshold is not None:
         rows.append(("second term", "dominates: rare draws carry the mean" if found.past_second_threshold else "small"))
     rows += [
-        ("how sure", f"the law: {_STATUS[law.status]}"),
+        ("how sure", f"the law: {law.status.words}"),
         ("to cite", f"signalprop cite regime --field {field.value}"),
     ]
     print_rows(rows)
-
-
-_STATUS = {"P": "P, proved", "V": "V, verified in a stated range, not proved", "H": "H, heuristic"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,11 +12,13 @@ import typer
 from signalprop import _progress
 from signalprop._numbers import counted, number, percent, show
 from signalprop._progress import PATIENCE, bar
-from signalprop._status import mean_status
+from signalprop._status import Status, mean_status
+from signalprop.activations import Activation
 from signalprop.cli._options import Depth, FieldOption, Json, MaxHours, ModelOption, Seed, Width
 from signalprop.cli._standard_streams import CTRL_C
 from signalprop.cli._terminal import in_options, print_json, print_rows, print_text, sentences
 from signalprop.fields import Field
+from signalprop.methods import Method
 from signalprop.models import Model, by_model
 
 if TYPE_CHECKING:
@@ -25,27 +26,11 @@ if TYPE_CHECKING:
     from signalprop.montecarlo.sampling import Sample
 
 
-class MethodName(StrEnum):
-    """Sampling methods, as on the command line."""
-
-    KRYLOV = "krylov"
-    DENSE = "dense"
-    TEMPERED = "tempered"
-
-
-class ActivationName(StrEnum):
-    """Activations, as on the command line."""
-
-    LINEAR = "linear"
-    RELU = "relu"
-    LEAKY_RELU = "leaky_relu"
-
-
 class _Running:
     """What is drawn so far: kept in case the drawing is stopped, and summed up beside the bar, twice a second at most."""
 
-    def __init__(self, report: Callable[..., None], model: Model, method: MethodName) -> None:
-        self._report, self._model, self._repeated = report, model, method is MethodName.TEMPERED
+    def __init__(self, report: Callable[..., None], model: Model, method: Method) -> None:
+        self._report, self._model, self._repeated = report, model, method is Method.TEMPERED
         self._ends: list[Any] = []
         self._share, self._spoken, self.total = 0.0, 0.0, 0
         self.parts: tuple[list[Any], list[Any]] = ([], [])  # what there is to keep when the drawing is stopped
@@ -89,12 +74,12 @@ def sample(
     ] = 1000,
     model: ModelOption = Model.RNN,
     method: Annotated[
-        MethodName,
-        typer.Option("--method", help="krylov: cost independent of n.  dense: W itself.  tempered: the mean far out."),
-    ] = MethodName.KRYLOV,
+        Method,
+        typer.Option("--method", help=".  ".join(f"{each}: {each.about}" for each in Method) + "."),
+    ] = Method.KRYLOV,
     activation: Annotated[
-        ActivationName, typer.Option("--activation", help="Applied after W, with the gain that keeps the mean energy.")
-    ] = ActivationName.LINEAR,
+        Activation, typer.Option("--activation", help="Applied after W, with the gain that keeps the mean energy.")
+    ] = Activation.LINEAR,
     negative_slope: Annotated[float, typer.Option("--negative-slope", help="Slope of leaky_relu below zero.")] = 0.01,
     untied: Annotated[bool, typer.Option("--untied", help="Fresh weights at every layer (feed-forward).")] = False,
     seed: Seed = 0,
@@ -138,9 +123,9 @@ def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> N
     n, k, field, activation = result.n, result.k, result.field, result.layer.activation
     sure = "sampled, with its error or interval above"
     if estimate.log_exact is not None:
-        sure += f"; the exact mean is {mean_status(field) if result.layer.tied else 'P, proved'}"
+        sure += f"; the exact mean is {mean_status(field) if result.layer.tied else Status.P.words}"
     cited = f"signalprop cite sample --field {field.value} --method {result.method.value}"
-    if activation.value != ActivationName.LINEAR:
+    if activation is not Activation.LINEAR:
         cited += f" --activation {activation.value}"
     if as_json:
         about = {
@@ -152,7 +137,7 @@ def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> N
     _print_heading(result, estimate, model)
     rows = _rows_of_repetitions(estimate) if estimate.repeated else _rows_of_draws(estimate)
     print_rows([*rows, ("verdict", in_options(estimate.verdict)), ("how sure", sure), ("to cite", cited)])
-    if model is Model.DRIVEN and result.method.value == MethodName.KRYLOV:
+    if model is Model.DRIVEN and result.method is Method.KRYLOV:
         print()
         print_text("Energy given one input direction reused at every step; its mean is the same.")
         print_text("For ||h(t)||^2/n itself: --method dense")
@@ -162,7 +147,7 @@ def _print_heading(result: Sample, estimate: Estimate, model: Model) -> None:
     """What was drawn."""
     n, k, chosen = result.n, result.k, result.layer
     layer = chosen.activation.value
-    if layer == ActivationName.LEAKY_RELU:
+    if chosen.activation is Activation.LEAKY_RELU:
         layer += f" (slope {chosen.negative_slope:g})"
     kind = f"{'recurrent' if chosen.tied else 'feed-forward'} {layer} network with {result.field.value} weights"
     drawn = f"{result.samples} {'repetitions' if estimate.repeated else 'draws'}"

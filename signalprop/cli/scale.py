@@ -8,17 +8,19 @@ import typer
 
 from signalprop._numbers import counted, number, show
 from signalprop._progress import bar
-from signalprop._status import mean_status
-from signalprop.cli._options import FieldOption, Horizon, Json, ModelOption, Width
+from signalprop.cli._options import FieldOption, Horizon, Json, ModelOption, Width, named
 from signalprop.cli._terminal import print_json, print_rows, print_text, save_figure, sentences
-from signalprop.criteria import Criterion
 from signalprop.fields import Field
+from signalprop.initialization.criteria import CRITERIA
 from signalprop.models import Model, as_model, by_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from signalprop.initialization import SafeScale
+
+
+def _readers(option: str) -> str:
+    """The criteria that read an option."""
+    return ", ".join(name for name, criterion in CRITERIA.items() if option in criterion.options)
 
 
 def scale(
@@ -26,21 +28,27 @@ def scale(
     horizon: Horizon,
     field: FieldOption = Field.REAL,
     criterion: Annotated[
-        Criterion | None, typer.Option("--criterion", help="Only the scale by this criterion, not the whole page.")
+        str | None,
+        typer.Option("--criterion", help="Only the scale by this criterion, not the whole page.", **named(CRITERIA)),
     ] = None,
     model: ModelOption = Model.RNN,
     tolerance: Annotated[
-        float | None, typer.Option("--tolerance", help="For bounded: how far the average may rise (0.1).")
+        float | None,
+        typer.Option("--tolerance", help=f"For {_readers('tolerance')}: how far the average may rise (0.1)."),
     ] = None,
     quantile: Annotated[
-        float | None, typer.Option("--quantile", help="For quantile, edge: share of draws to keep (0.95).")
+        float | None, typer.Option("--quantile", help=f"For {_readers('quantile')}: share of draws to keep (0.95).")
     ] = None,
-    bound: Annotated[float | None, typer.Option("--bound", help="For quantile: energy not to pass (10).")] = None,
+    bound: Annotated[
+        float | None, typer.Option("--bound", help=f"For {_readers('bound')}: energy not to pass (10).")
+    ] = None,
     samples: Annotated[
-        int | None, typer.Option("--samples", help="For quantile: draw this many instead of reading the table.")
+        int | None,
+        typer.Option("--samples", help=f"For {_readers('samples')}: draw this many instead of reading the table."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="For quantile: root seed of the draws, if there are any (0).")
+        int | None,
+        typer.Option("--seed", help=f"For {_readers('seed')}: root seed of the draws, if there are any (0)."),
     ] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", help="Write the figure to this file (.png, .svg or .pdf).")
@@ -77,7 +85,7 @@ def scale(
             if plot is not None:
                 save_figure(found.plot(), plot)
             if as_json:
-                print_json({**found.as_dict(), "status": _how_sure(found), "cite": _to_cite(found)})
+                print_json({**found.as_dict(), "status": found.how_sure, "cite": _to_cite(found)})
             else:
                 _print_scale(found)
     if plot is not None and not as_json:
@@ -97,7 +105,7 @@ def _print_scale(found: SafeScale) -> None:
     recurrence = by_model(as_model(found.model), rnn="h <- W h", driven="h <- W h + x, energy per step")
     print_text(
         f"By {found.criterion}: g = {found.scale:.4g} times Glorot, standard deviation {found.std:.4g} of an entry; "
-        f"{_PROMISES[found.criterion](found)}."
+        f"{found.promise}."
     )
     print("\n".join(scale_lines(found)))
     rows = [
@@ -114,39 +122,10 @@ def _print_scale(found: SafeScale) -> None:
         rows.append(("mean energy", f"at most {show(peak)} (step {top}), at least {show(dip)} (step {bottom})"))
     rows += [
         (f"draws past {number(found.bound)}x", share_text(found)),
-        ("how sure", _how_sure(found)),
+        ("how sure", found.how_sure),
         ("to cite", _to_cite(found)),
     ]
     print_rows(rows, 16)
-
-
-_PROMISES: dict[str, Callable[[SafeScale], str]] = {
-    "quantile": lambda found: (
-        f"{'at least ' if found.largest > found.scale else ''}{100 * found.quantile:g} % of draws of W stay at or below "
-        f"{number(found.bound)} times their energy at every step"
-    ),
-    "bounded": lambda found: f"the average over draws stays below {number(1 + found.tolerance)} times its start",
-    "minimax": lambda found: "the average over draws strays as little from its start as it can, up or down",
-    "edge": lambda found: f"the largest eigenvalue is below 1 in {100 * found.quantile:g} % of draws",
-    "glorot": lambda found: "the average keeps its energy at infinite width; at this one nothing is promised",
-}
-
-
-def _how_sure(found: SafeScale) -> str:
-    """Status of a scale: proved, verified, heuristic, or sampled."""
-    match found.source:
-        case "exact energies":
-            return f"the average is {mean_status(found.field)}"
-        case "table" | "samples":
-            return "sampled, with the 95 % interval above"
-        case "spectral edge":
-            if found.field is not Field.REAL:
-                return "P, proved (Kostlan's product)"
-            from signalprop.initialization.one_draw_table import DENSE_TO
-
-            return "sampled: from a table of simulated draws" if found.n <= DENSE_TO else "H, heuristic"
-        case _:
-            return "by definition"
 
 
 def _to_cite(found: SafeScale) -> str:

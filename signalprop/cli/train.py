@@ -3,49 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS, load
+from signalprop._catalogue import LAYERS, TASKS
 from signalprop._cost import allow
+from signalprop._names import NORMALIZERS, POOLINGS
 from signalprop._numbers import counted, show_value
 from signalprop._progress import bar
 from signalprop.cli import _completion as completion
 from signalprop.cli._again import again
 from signalprop.cli._leaving import saying
-from signalprop.cli._options import MaxHours
+from signalprop.cli._options import MaxHours, named
 from signalprop.cli._terminal import print_json, print_noted, print_text, working_directory_is_gone, wrapped
 
 if TYPE_CHECKING:
     from signalprop.training import Run
 
-    TaskName: TypeAlias = str
-    LayerName: TypeAlias = str
-    NormalizerName: TypeAlias = str
-    PoolingName: TypeAlias = str
-else:
-
-    def _choice(name: str, names: Iterable[str]) -> type[StrEnum]:
-        """What the parser of the command line takes for a choice."""
-        return StrEnum(name, {each.replace("-", "_").upper(): each for each in names})
-
-    TaskName, LayerName = _choice("TaskName", TASKS), _choice("LayerName", LAYERS)
-    NormalizerName, PoolingName = _choice("NormalizerName", NORMALIZERS), _choice("PoolingName", POOLINGS)
-
 
 def train(
     context: typer.Context,
     task: Annotated[
-        TaskName | None,
-        typer.Option("--task", help="What to learn.  [default: listops, short]"),
+        str | None,
+        typer.Option("--task", help="What to learn.  [default: listops, short]", **named(TASKS)),
     ] = None,
     layer: Annotated[
-        LayerName | None,
-        typer.Option("--layer", help="The recurrence.  [default: rotrnn]"),
+        str | None,
+        typer.Option("--layer", help="The recurrence.  [default: rotrnn]", **named(LAYERS)),
     ] = None,
     config: Annotated[
         str | None,
@@ -63,7 +50,7 @@ def train(
     d_model: Annotated[int | None, typer.Option("--width", help="Width of the model.")] = None,
     d_state: Annotated[int | None, typer.Option("--state", help="Size of the state (complex for lru).")] = None,
     heads: Annotated[int | None, typer.Option("--heads", help="Heads of rotrnn; must divide the state.")] = None,
-    normalizer: Annotated[NormalizerName | None, typer.Option("--normalizer", help="For lru.")] = None,
+    normalizer: Annotated[str | None, typer.Option("--normalizer", help="For lru.", **named(NORMALIZERS))] = None,
     first_step_rule: Annotated[
         bool | None, typer.Option("--first-step-rule", help="For rotrnn: the first state without sqrt(1 - gamma^2).")
     ] = None,
@@ -72,7 +59,7 @@ def train(
     r_max: Annotated[float | None, typer.Option("--r-max", help="Largest modulus (gamma) at the start.")] = None,
     dropout: Annotated[float | None, typer.Option("--dropout", help="Probability of dropout.")] = None,
     bidirectional: Annotated[bool | None, typer.Option("--bidirectional", help="A recurrence from each end.")] = None,
-    pooling: Annotated[PoolingName | None, typer.Option("--pooling", help="Over time.")] = None,
+    pooling: Annotated[str | None, typer.Option("--pooling", help="Over time.", **named(POOLINGS))] = None,
     learning_rate: Annotated[float | None, typer.Option("--lr", help="Learning rate.")] = None,
     recurrence_factor: Annotated[
         float | None, typer.Option("--recurrence-factor", help="Rate of the recurrence's dynamics over --lr.")
@@ -215,6 +202,6 @@ def _pair(text: str, task: str) -> tuple[str, Any]:
 
     if task not in TASKS:  # from a file; the settings refuse it
         return name, value
-    kinds = hints(load(TASKS[task].where))
+    kinds = hints(TASKS[task].maker())
     known(name, kinds, f"task {task}")
     return name, from_text(value, kinds[name], f"--set {name}")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, assert_never
 
 import numpy as np
@@ -19,20 +18,13 @@ from numpy.typing import NDArray
 
 from signalprop._checks import finite_number, flag, shown, whole_number
 from signalprop._threads import go_on
+from signalprop.activations import Activation
 from signalprop.fields import Field, member
 from signalprop.ginibre._arguments import generator_of, sizes
 from signalprop.ginibre._normals import fill_normal
 
 MAX_N = 10_000
 _CHUNK_NUMBERS = 1 << 21
-
-
-class Activation(StrEnum):
-    """Entry-wise activation, applied after the weights."""
-
-    LINEAR = "linear"
-    RELU = "relu"
-    LEAKY_RELU = "leaky_relu"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What one does with the energies: scales for the weights of a given width and horizon.
 
-The initializers of PyTorch and JAX, ``initialization.torch`` and ``initialization.jax``, are loaded when first used.
+Everything is loaded when it is first used, the initializers of PyTorch and JAX (``initialization.torch`` and
+``initialization.jax``) as well as the rest: the command line reads the names of the criteria alone.
 """
 
 from __future__ import annotations
@@ -9,16 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from signalprop._extras import installed
-from signalprop.initialization.advice import Advice, advise
-from signalprop.initialization.budget import depth_budget, width_needed
-from signalprop.initialization.propagation import Propagation, propagate
-from signalprop.initialization.scale import CRITERIA, SafeScale, safe_scale
 
 __all__ = [
     "CRITERIA",
     "Advice",
+    "Found",
     "Propagation",
+    "Request",
     "SafeScale",
+    "ScaleCriterion",
     "advise",
     "depth_budget",
     "propagate",
@@ -29,11 +29,32 @@ __all__ = [
 if TYPE_CHECKING:
     from signalprop.initialization import jax as jax
     from signalprop.initialization import torch as torch
+    from signalprop.initialization.advice import Advice, advise
+    from signalprop.initialization.budget import depth_budget, width_needed
+    from signalprop.initialization.criteria import CRITERIA, Found, Request, ScaleCriterion
+    from signalprop.initialization.propagation import Propagation, propagate
+    from signalprop.initialization.scale import SafeScale, safe_scale
 
+_HOMES = {
+    "CRITERIA": "criteria",
+    "Advice": "advice",
+    "Found": "criteria",
+    "Propagation": "propagation",
+    "Request": "criteria",
+    "SafeScale": "scale",
+    "ScaleCriterion": "criteria",
+    "advise": "advice",
+    "depth_budget": "budget",
+    "propagate": "propagation",
+    "safe_scale": "scale",
+    "width_needed": "budget",
+}
 _FRAMEWORKS: tuple[Literal["jax"], Literal["torch"]] = ("jax", "torch")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"signalprop.initialization.{_HOMES[name]}"), name)
     if name in _FRAMEWORKS:
         return import_module(f"signalprop.initialization.{name}")
     raise AttributeError(f"module 'signalprop.initialization' has no attribute {name!r}")

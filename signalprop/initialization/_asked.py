@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from signalprop._checks import positive_float, seed_of, shown, whole_number
-from signalprop.criteria import Criterion, as_criterion, refuse_unread
+from signalprop.criteria import refuse_unread
 from signalprop.initialization import one_draw_table
+from signalprop.initialization.criteria import CRITERIA
+from signalprop.initialization.criteria.record import BEYOND_HORIZONS, MAX_HORIZON
 from signalprop.models import Model, as_model
 
-MAX_HORIZON = 10**6
-BEYOND_HORIZONS = "No Gaussian recurrence holds a signal that long; use an orthogonal or unitary one."
 DEFAULT_TOLERANCE = 0.1
 
 
@@ -18,7 +18,7 @@ class Asked(NamedTuple):
     """What a user asks of a scale, width, field and horizon apart: checked, with the defaults filled in."""
 
     model: Model
-    criterion: Criterion
+    criterion: str
     tolerance: float
     quantile: float
     bound: float
@@ -37,12 +37,12 @@ class Asked(NamedTuple):
         seed: int | None = None,
     ) -> Asked:
         """From the arguments of `safe_scale`; what `criterion` does not read is refused."""
-        recurrence, chosen = as_model(model), as_criterion(criterion)
+        recurrence, name = as_model(model), CRITERIA.named(criterion)
         given = {"tolerance": tolerance, "quantile": quantile, "bound": bound, "samples": samples, "seed": seed}
-        refuse_unread(chosen, given)
+        refuse_unread(name, {each: one.options for each, one in CRITERIA.items()}, given)
         return cls(
             recurrence,
-            chosen,
+            name,
             positive_float(DEFAULT_TOLERANCE if tolerance is None else tolerance, "tolerance"),
             check_quantile(one_draw_table.DEFAULT if quantile is None else quantile),
             bound_of(one_draw_table.BOUND if bound is None else bound),

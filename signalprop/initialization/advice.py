@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from signalprop._checks import positive_float, whole_number
-from signalprop.energy import MAX_ZONAL_K
-from signalprop.fields import Field, as_field, by_field
+from signalprop.fields import Field, as_field
 from signalprop.initialization import one_draw_table
-from signalprop.initialization._asked import MAX_HORIZON
 from signalprop.initialization.budget import depth_budget, width_needed
-from signalprop.initialization.scale import MAX_WIDTH, WITHIN, SafeScale, safe_scale
+from signalprop.initialization.criteria import CRITERIA
+from signalprop.initialization.criteria.record import MAX_HORIZON, MAX_WIDTH, WITHIN, mean_reach
+from signalprop.initialization.scale import SafeScale, safe_scale
+from signalprop.models import Model
 from signalprop.regimes.names import SUBCRITICAL_WITHIN, regime_by_scale
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Advice:
 
         The half of the last two is that of `held_share`, measured with `held_error`.
     scales
-        `SafeScale` by criterion: glorot, quantile, and bounded, minimax, edge where they are defined.
+        `SafeScale` by criterion: glorot, then every other of `CRITERIA` that reaches the horizon.
     log_energy
         Quantiles over draws (keys 0.05, 0.5, 0.95, 0.99) of the natural log of the energy at the horizon, at g = 1.
         At another scale add 2 horizon log g.
@@ -165,8 +166,9 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
     kind = as_field(field)
     width = whole_number(n, "n", 1, MAX_WIDTH)
     steps = whole_number(horizon, "horizon", 1, MAX_HORIZON, "No Gaussian recurrence holds a signal that long.")
-    exact = steps <= by_field(kind, real=MAX_ZONAL_K, complex=MAX_HORIZON, quaternion=MAX_ZONAL_K)
-    wanted = ["glorot", "quantile", *(["bounded", "minimax"] if exact else []), "edge"]
+    exact = steps <= mean_reach(kind, Model.RNN)
+    asked = sorted(CRITERIA, key=lambda name: name != "glorot")  # what all the others are compared with comes first
+    wanted = [name for name in asked if steps <= CRITERIA[name].reach(kind, Model.RNN)]
     scales = {name: safe_scale(width, steps, kind, criterion=name) for name in wanted}
     levels = one_draw_table.log_energies(width, steps, kind)
     log_energy = {q: float(levels[one_draw_table.LEVELS.index(q)]) for q in _QUANTILES}

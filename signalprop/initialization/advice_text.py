@@ -15,7 +15,8 @@ from signalprop._status import mean_status
 from signalprop._text import columns, lines_of
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
-from signalprop.initialization.advice_words import GUARANTEES, code, sentence
+from signalprop.initialization.advice_words import code, sentence
+from signalprop.initialization.criteria import CRITERIA
 
 if TYPE_CHECKING:
     from signalprop.initialization.advice import Advice
@@ -291,7 +292,7 @@ def _details(advice: Advice, width: int) -> list[str]:
         for name, found in advice.scales.items()
     ]
     titles = ("criterion", "scale g", "energy left", "> 10x", "std")
-    lines += _table(titles, rows, width, [GUARANTEES[name] for name in advice.scales])
+    lines += _table(titles, rows, width, [CRITERIA[name].guarantee for name in advice.scales])
     lines.append("")
     for text in details(advice):
         lines += _point(text, width)

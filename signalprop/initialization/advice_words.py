@@ -1,6 +1,6 @@
 """Every sentence and line to paste of the advice, each once: `signalprop scale` and the explorer fill them in.
 
-Names in braces are replaced by text that is already formatted. Lines to paste run as they stand, imports included.
+What each criterion promises stands with it, in `signalprop.initialization.criteria`. Names in braces are replaced by text that is already formatted. Lines to paste run as they stand, imports included.
 """
 
 from __future__ import annotations
@@ -66,14 +66,6 @@ SENTENCES = {
     "safe": "'quantile' has the 95 % interval {low} .. {high}",
     "safe_capped": "'quantile' is Glorot's own g = 1, and draws keep its promise up to g = {largest} (95 % interval {low} .. {high})",
 }  # fmt: skip
-
-GUARANTEES = {
-    "glorot": "average energy 1 at infinite width; nothing at this one",
-    "quantile": "95 % of draws stay below 10x at every step",
-    "bounded": "the average over draws stays below 1.1x at every step",
-    "minimax": "the average strays as little from 1 as it can, up or down",
-    "edge": "largest eigenvalue below 1 in 95 % of draws",
-}
 
 # Lines to paste: a label, and the code.
 CODE = {

@@ -10,12 +10,12 @@ from signalprop import energy
 from signalprop._checks import positive_float, shown, whole_number
 from signalprop._search import first_true, first_true_near
 from signalprop._streams import child_seeds
-from signalprop.criteria import Sense, as_sense, refuse_unread
+from signalprop.criteria import SENSES, Sense, as_sense, refuse_unread
 from signalprop.fields import Field, as_field, by_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization._asked import DEFAULT_TOLERANCE, bound_of, check_quantile
+from signalprop.initialization.criteria.record import MAX_WIDTH
 from signalprop.initialization.mean_path import log_mean
-from signalprop.initialization.scale import MAX_WIDTH
 from signalprop.models import Model, as_model, by_model
 
 LARGEST_HORIZON = 10**8
@@ -76,7 +76,7 @@ def depth_budget(
     kind, sense, recurrence = as_field(field), as_sense(criterion), as_model(model)
     width = whole_number(n, "n", 1, MAX_WIDTH)
     refuse_unread(
-        sense, {"tolerance": tolerance, "quantile": quantile, "bound": bound, "samples": samples, "seed": seed}
+        sense, SENSES, {"tolerance": tolerance, "quantile": quantile, "bound": bound, "samples": samples, "seed": seed}
     )
     match sense:
         case Sense.MEAN:
@@ -142,7 +142,7 @@ def width_needed(
     True
     """
     kind, sense, recurrence = as_field(field), as_sense(criterion), as_model(model)
-    refuse_unread(sense, {"tolerance": tolerance, "quantile": quantile})
+    refuse_unread(sense, SENSES, {"tolerance": tolerance, "quantile": quantile})
     match sense:
         case Sense.MEAN:
             longest = min(_reach(kind, recurrence), LARGEST_HORIZON)

@@ -14,7 +14,7 @@ from signalprop._numbers import show
 from signalprop._streams import stream
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
-from signalprop.initialization._asked import MAX_HORIZON
+from signalprop.initialization.criteria.record import MAX_HORIZON
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

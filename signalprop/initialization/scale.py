@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import function_or_none, seed_of, shown, whole_number
-from signalprop._streams import child_seeds
-from signalprop.criteria import Criterion
-from signalprop.energy import MAX_ZONAL_K, MAX_ZONAL_T
-from signalprop.fields import Field, as_field, by_field
+from signalprop._checks import function_or_none, seed_of, whole_number
+from signalprop.fields import Field, as_field
 from signalprop.initialization import one_draw_table
-from signalprop.initialization._asked import BEYOND_HORIZONS, MAX_HORIZON, Asked, bound_of, steps_of
+from signalprop.initialization._asked import Asked, bound_of, steps_of
+from signalprop.initialization.criteria import CRITERIA, Request
+from signalprop.initialization.criteria.edge import log_edge
+from signalprop.initialization.criteria.record import MAX_WIDTH, WITHIN, Progress, mean_reach
+from signalprop.initialization.drawn_scales import drawn_log_scales
 from signalprop.initialization.mean_path import MeanPath
-from signalprop.initialization.spectral_edge import log_radius_quantile
-from signalprop.models import Model, by_model
+from signalprop.models import Model
+
+__all__ = ["SafeScale", "log_edge", "safe_scale"]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-CRITERIA = tuple(Criterion)
-MAX_WIDTH = 10**18
-DEFAULT_SAMPLES = 2000
-WITHIN = 1.96  # standard errors of a 95 % interval
-
-_MOST_NUMBERS = 1 << 27  # in the paths of one sample
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,7 @@ class SafeScale:
     horizon: int
     field: Field
     model: Model
-    criterion: Criterion
+    criterion: str
     scale: float
     interval: tuple[float, float]
     source: str
@@ -113,7 +105,7 @@ class SafeScale:
     @property
     def has_mean(self) -> bool:
         """Whether the exact mean energies reach this horizon, and so `peak`, `dip` and `log_path`."""
-        return self.horizon <= _mean_reach(self.field, self.model)
+        return self.horizon <= mean_reach(self.field, self.model)
 
     def exploding_share(
         self, bound: float | None = None, *, samples: int | None = None, seed: int = 0
@@ -143,12 +135,28 @@ class SafeScale:
 
         log_scales = self.drawn if count is None and limit == self.bound else None
         if log_scales is None:
-            log_scales = _drawn_log_scales(
+            log_scales = drawn_log_scales(
                 "share", self.n, self.horizon, self.field, self.model, math.log(limit), count, root, None
             )
         passed = int(np.sum(log_scales < self._log_scale))
         found = stats.binomtest(passed, log_scales.size).proportion_ci(0.95, method="wilson")
         return passed / log_scales.size, float(found.low), float(found.high)
+
+    @property
+    def promise(self) -> str:
+        """What the scale promises, as part of a sentence.
+
+        Examples
+        --------
+        >>> safe_scale(512, 200, criterion="edge", quantile=0.9).promise
+        'the largest eigenvalue is below 1 in 90 % of draws'
+        """
+        return CRITERIA[self.criterion].promise(self)
+
+    @property
+    def how_sure(self) -> str:
+        """How sure the promise is: its status, or that it was sampled."""
+        return CRITERIA[self.criterion].how_sure(self)
 
     def plot(self) -> Figure:
         """Energy against step before and after scaling: band of draws, median, mean, horizon."""
@@ -252,120 +260,30 @@ def safe_scale(
     """
     function_or_none(progress, "progress")
     asked = Asked.of(model, criterion, tolerance, quantile, bound, samples, seed)
-    kind, recurrence, chosen, share, limit = as_field(field), asked.model, asked.criterion, asked.quantile, asked.bound
+    kind, chosen = as_field(field), CRITERIA[asked.criterion]
     width = whole_number(n, "n", 1, MAX_WIDTH)
-    steps = steps_of(horizon, *_longest(chosen, kind, recurrence))
-    drawn: NDArray[np.float64] | None = None
-    log_interval: tuple[float, float] | None = None
-    source = "exact energies"
-    match chosen:
-        case Criterion.GLOROT:
-            log_g, source = 0.0, "definition"
-        case Criterion.BOUNDED:
-            log_g = MeanPath(width, steps, kind, recurrence).bounded(math.log1p(asked.tolerance))
-        case Criterion.MINIMAX:
-            log_g = MeanPath(width, steps, kind, recurrence).minimax()
-        case Criterion.EDGE:
-            log_g, source = -log_edge(width, kind, share), "spectral edge"
-        case Criterion.QUANTILE if asked.samples is None and (share, limit) == (
-            one_draw_table.DEFAULT,
-            one_draw_table.BOUND,
-        ):
-            quantiles, error = one_draw_table.log_scales(width, steps, kind, recurrence)
-            log_g, source = float(quantiles[one_draw_table.AT_DEFAULT]), "table"
-            log_interval = (log_g - WITHIN * error, log_g + WITHIN * error)
-        case Criterion.QUANTILE:
-            from signalprop.montecarlo.quantiles import quantile_interval
-
-            drawn = np.sort(
-                _drawn_log_scales(
-                    "safe scale", width, steps, kind, recurrence, math.log(limit), asked.samples, asked.seed, progress
-                )
-            )
-            log_interval, source = quantile_interval(drawn, 1.0 - share), "samples"
-            log_g = float(np.quantile(drawn, 1.0 - share, method="median_unbiased"))
-        case _:
-            assert_never(chosen)
-    largest = math.exp(log_g)
-    low, high = (largest, largest) if log_interval is None else (math.exp(end) for end in log_interval)
-    cap = 1.0 if chosen is Criterion.QUANTILE else math.inf
+    steps = steps_of(horizon, *chosen.longest(kind, asked.model))
+    answer = chosen.solve(
+        Request(
+            width, steps, kind, asked.model, asked.tolerance, asked.quantile, asked.bound, asked.samples, asked.seed, progress
+        )
+    )  # fmt: skip
+    largest = math.exp(answer.log_scale)
+    low, high = (largest, largest) if answer.log_interval is None else map(math.exp, answer.log_interval)
+    cap = chosen.at_most
     return SafeScale(
         n=width,
         horizon=steps,
         field=kind,
-        model=recurrence,
-        criterion=chosen,
+        model=asked.model,
+        criterion=asked.criterion,
         scale=min(largest, cap),
         interval=(min(low, cap), min(high, cap)),
-        source=source,
+        source=answer.source,
         tolerance=asked.tolerance,
-        quantile=share,
-        bound=limit,
+        quantile=asked.quantile,
+        bound=asked.bound,
         largest=largest,
         largest_interval=(low, high),
-        drawn=drawn,
+        drawn=answer.drawn,
     )
-
-
-def log_edge(n: int, field: Field, probability: float) -> float:
-    """Log of the `probability`-quantile of the spectral radius of W.
-
-    Complex and quaternion weights at any width, real ones from n = 12288 on: `spectral_edge`. Real weights below: the shipped
-    table, whose long paths are ruled by the radius.
-
-    Raises
-    ------
-    ValueError
-        A probability below 0.01, or above 0.99 for real weights with n <= 12288.
-    """
-    lowest, highest = one_draw_table.LEVELS[0], one_draw_table.LEVELS[-1]
-    by_law = n > by_field(field, real=one_draw_table.DENSE_TO, complex=0, quaternion=0)
-    if probability < lowest or (probability > highest and not by_law):
-        raise ValueError(
-            f"criterion='edge' knows quantiles from {lowest} on, for real weights up to n = {one_draw_table.DENSE_TO} those to "
-            f"{highest}, got {shown(probability)}."
-        )
-    if by_law:
-        return log_radius_quantile(n, field, probability)
-    return one_draw_table.tabled_log_edge(n, field, probability)
-
-
-def _mean_reach(field: Field, model: Model) -> int:
-    """Longest horizon with exact mean energies of every step."""
-    return by_model(
-        model, rnn=by_field(field, real=MAX_ZONAL_K, complex=MAX_HORIZON, quaternion=MAX_ZONAL_K), driven=MAX_ZONAL_T
-    )
-
-
-def _longest(criterion: Criterion, field: Field, model: Model) -> tuple[int, str]:
-    """Largest horizon of a criterion, and what to use beyond it."""
-    if criterion in (Criterion.BOUNDED, Criterion.MINIMAX) and _mean_reach(field, model) < MAX_HORIZON:
-        return _mean_reach(field, model), "Exact energies end there; use criterion='quantile'."
-    return MAX_HORIZON, BEYOND_HORIZONS
-
-
-def _drawn_log_scales(
-    purpose: str,
-    n: int,
-    horizon: int,
-    field: Field,
-    model: Model,
-    log_bound: float,
-    samples: int | None,
-    seed: int,
-    progress: Progress | None,
-) -> NDArray[np.float64]:
-    """Largest log g of each of `samples` fresh draws."""
-    from signalprop.montecarlo.one_draw import largest_log_scales
-    from signalprop.montecarlo.sampling import sample
-
-    count = DEFAULT_SAMPLES if samples is None else samples
-    if count * (horizon + 1) > _MOST_NUMBERS:
-        raise ValueError(
-            f"samples * (horizon + 1) must be at most {_MOST_NUMBERS} (1 GiB), got {shown(count)} * {horizon + 1}; "
-            "draw fewer samples, or leave quantile and bound at their defaults, which are tabulated."
-        )
-    # A root of its own: sample(n, horizon, seed=seed), or a share drawn for it, checks a scale by draws that did not choose it.
-    (root,) = child_seeds(seed, purpose, count=1)
-    drawn = sample(n, horizon, field, samples=count, seed=root, progress=progress)
-    return largest_log_scales(2.0 * drawn.log_norms, [horizon], log_bound, model)[:, 0]

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from signalprop._blas import one_blas_thread_if
 from signalprop._provenance import installed_version
 from signalprop._threads import go_on
+from signalprop.methods import Method
 from signalprop.models import Model, as_model, by_model
-from signalprop.montecarlo.cell import Cell, Method
+from signalprop.montecarlo.cell import Cell
 from signalprop.montecarlo.plan import Plan
 from signalprop.montecarlo.sampling import peaks
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import assert_never
 
@@ -14,9 +13,11 @@ from numpy.typing import NDArray
 from signalprop._checks import INT64_LIMIT, flag, positive_float, real_number, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, generator
+from signalprop.activations import Activation
 from signalprop.fields import Field, as_field, member
 from signalprop.ginibre import dense, krylov, tempered
-from signalprop.ginibre.dense import Activation, Layer
+from signalprop.ginibre.dense import Layer
+from signalprop.methods import Method
 from signalprop.montecarlo import known
 from signalprop.montecarlo.estimate import QUANTILES, Estimate
 
@@ -26,14 +27,6 @@ _DEFAULT_SLOPE = 0.01
 _LARGEST_SLOPE = 1e6
 _LARGEST_ARRAY = 1 << 27
 _CHUNK_STEPS = 1 << 24
-
-
-class Method(StrEnum):
-    """How the draws are made."""
-
-    KRYLOV = "krylov"
-    DENSE = "dense"
-    TEMPERED = "tempered"
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from signalprop._cost import refuse_beyond_bounds
-from signalprop.montecarlo.cell import Cell, Method
+from signalprop.methods import Method
+from signalprop.montecarlo.cell import Cell
 
 DAY = 86400.0
 _PIECE_BYTES = 150.0  # of a chunk in the list of what is to be drawn
 _PIECE_SECONDS = 2e-5
-_INSTEAD = {
-    Method.KRYLOV: "Fewer samples will do for most questions, and signalprop.energy has the exact mean.",
-    Method.DENSE: "method='krylov' has the same law for linear tied weights at a cost that does not depend on n.",
-    Method.TEMPERED: "Fewer particles will do for most questions, and signalprop.energy has the exact mean.",
-}
 
 
 def refuse_impossible(what: str, cells: Iterable[Cell], workers: int, kept: int, longest: float) -> None:
@@ -34,6 +31,18 @@ def refuse_impossible(what: str, cells: Iterable[Cell], workers: int, kept: int,
         what,
         seconds=seconds / workers + _PIECE_SECONDS * chunks,
         memory=workers * most + kept * rows + _PIECE_BYTES * chunks,
-        instead=_INSTEAD[method],
+        instead=_instead_of(method),
         default_seconds=longest,
     )
+
+
+def _instead_of(method: Method) -> str:
+    match method:
+        case Method.KRYLOV:
+            return "Fewer samples will do for most questions, and signalprop.energy has the exact mean."
+        case Method.DENSE:
+            return "method='krylov' has the same law for linear tied weights at a cost that does not depend on n."
+        case Method.TEMPERED:
+            return "Fewer particles will do for most questions, and signalprop.energy has the exact mean."
+        case _:
+            assert_never(method)

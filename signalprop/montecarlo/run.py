@@ -17,8 +17,8 @@ from signalprop._blas import one_blas_thread_if
 from signalprop._checks import INT64_LIMIT, flag, instance_of, path_of, shown, whole_number
 from signalprop._progress import PATIENCE, bar
 from signalprop._threads import cores
+from signalprop.methods import Method
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
-from signalprop.montecarlo.cell import Method
 from signalprop.montecarlo.cost import DAY, refuse_impossible
 from signalprop.montecarlo.executors import pool
 from signalprop.montecarlo.plan import Plan

@@ -13,7 +13,8 @@ from signalprop._checks import flag, function_or_none, log_array, shown, whole_n
 from signalprop._threads import cores, thread_map
 from signalprop.fields import Field
 from signalprop.ginibre.dense import Layer
-from signalprop.montecarlo.cell import Cell, Method, as_cell
+from signalprop.methods import Method
+from signalprop.montecarlo.cell import Cell, as_cell
 from signalprop.montecarlo.cost import DAY, refuse_impossible
 from signalprop.montecarlo.estimate import Estimate
 

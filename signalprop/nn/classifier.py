@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from signalprop._catalogue import POOLINGS
 from signalprop._checks import INT64_LIMIT, flag, shown, whole_number
+from signalprop._names import POOLINGS
 from signalprop.fields import one_of
 from signalprop.nn._finite import is_finite, require_finite
 from signalprop.nn._inputs import (

@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from signalprop._catalogue import NORMALIZERS
+from signalprop._names import NORMALIZERS
 from signalprop.fields import one_of
 from signalprop.nn._reset import require_plain
 from signalprop.nn.recurrence import PlaneRecurrence, System

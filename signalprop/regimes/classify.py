@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from signalprop import energy
 from signalprop._checks import INT64_LIMIT, positive_float, whole_number
+from signalprop._status import Status
 from signalprop.fields import Field, as_field, by_field
 from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.regimes import critical, exponential, polynomial, real
@@ -38,7 +39,7 @@ class Law:
 
     name: str
     domain: Domain
-    status: str
+    status: Status
     log_value: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
     smallest_k: int = 0
 
@@ -124,7 +125,7 @@ def _laws(field: Field, model: Model) -> tuple[Law, ...]:
     """In the order of preference: simplest first."""
     infinite = by_model(model, rnn=polynomial.infinite_width_rnn, driven=polynomial.infinite_width_lru)
     second_order = by_model(model, rnn=polynomial.subcritical_rnn, driven=polynomial.subcritical_lru)
-    status = by_field(field, real="V", complex="P", quaternion="V")
+    status = by_field(field, real=Status.V, complex=Status.P, quaternion=Status.V)
     common = (
         Law("infinite width", _UP_TO_ROOT, status, lambda n, k: infinite(n, k, log=True)),
         Law("critical limit", _FIXED_RATIO, status, _critical(model, field)),
@@ -137,29 +138,29 @@ def _laws(field: Field, model: Model) -> tuple[Law, ...]:
             return common + by_model(model, rnn=_COMPLEX_RNN, driven=_COMPLEX_DRIVEN)
         case Field.QUATERNION:
             exact = energy_of(model)
-            return (*common, Law("exact energy", _EVERYWHERE, "V", lambda n, k: exact(n, k, field, log=True)))
+            return (*common, Law("exact energy", _EVERYWHERE, Status.V, lambda n, k: exact(n, k, field, log=True)))
         case _:
             assert_never(field)
 
 
 _REAL_RNN = (
-    Law("corrected critical", _BELOW_SECOND_THRESHOLD, "V", _corrected),
-    Law("dominant term", _PAST_SECOND_THRESHOLD, "H", lambda n, k: real.dominant_rnn(n, k, log=True), 1),
-    Law("two-term law", _FROM_HALF_ROOT, "H", lambda n, k: real.two_term_rnn(n, k, log=True)),
+    Law("corrected critical", _BELOW_SECOND_THRESHOLD, Status.V, _corrected),
+    Law("dominant term", _PAST_SECOND_THRESHOLD, Status.H, lambda n, k: real.dominant_rnn(n, k, log=True), 1),
+    Law("two-term law", _FROM_HALF_ROOT, Status.H, lambda n, k: real.two_term_rnn(n, k, log=True)),
 )
 _REAL_DRIVEN = (
-    Law("dominant term", _PAST_SECOND_THRESHOLD, "H", lambda n, t: real.dominant_lru(n, t, log=True), 1),
-    Law("two-term law", _FROM_TWO_ROOTS, "H", lambda n, t: real.two_term_lru(n, t, log=True)),
+    Law("dominant term", _PAST_SECOND_THRESHOLD, Status.H, lambda n, t: real.dominant_lru(n, t, log=True), 1),
+    Law("two-term law", _FROM_TWO_ROOTS, Status.H, lambda n, t: real.two_term_lru(n, t, log=True)),
 )
 _COMPLEX_RNN = (
-    Law("uniform", _UNIFORM, "P", lambda n, k: exponential.uniform_rnn(n, k, log=True)),
-    Law("linear", _PAST_ROOT, "P", lambda n, k: exponential.linear_rnn(n, k, log=True), 1),
-    Law("superlinear", _PAST_WIDTH, "P", lambda n, k: exponential.superlinear_rnn(n, k, log=True)),
+    Law("uniform", _UNIFORM, Status.P, lambda n, k: exponential.uniform_rnn(n, k, log=True)),
+    Law("linear", _PAST_ROOT, Status.P, lambda n, k: exponential.linear_rnn(n, k, log=True), 1),
+    Law("superlinear", _PAST_WIDTH, Status.P, lambda n, k: exponential.superlinear_rnn(n, k, log=True)),
 )
 _COMPLEX_DRIVEN = (
-    Law("supercritical, literal", _BETWEEN, "P", lambda n, t: exponential.supercritical_lru(n, t, log=True), 1),
-    Law("superlinear", _PAST_WIDTH, "P", lambda n, t: exponential.superlinear_lru(n, t, log=True)),
-    Law("linear", _PAST_ROOT, "P", lambda n, t: exponential.linear_lru(n, t, log=True), 1),
+    Law("supercritical, literal", _BETWEEN, Status.P, lambda n, t: exponential.supercritical_lru(n, t, log=True), 1),
+    Law("superlinear", _PAST_WIDTH, Status.P, lambda n, t: exponential.superlinear_lru(n, t, log=True)),
+    Law("linear", _PAST_ROOT, Status.P, lambda n, t: exponential.linear_lru(n, t, log=True), 1),
 )
 LAWS = {(field, model): _laws(field, model) for field in Field for model in Model}
 

@@ -2,17 +2,17 @@
 
 All are a `Task` of NumPy arrays: parts `train`, `validation`, `test` of `inputs`, `targets` and `lengths`, what is asked
 (`kind`), and what a guess gets (`chance`, `baseline`), so that a training loop needs to know nothing else. `make` finds one by
-name, as in the files that ``signalprop configs`` prints.
+name, as in the files that ``signalprop configs`` prints; the names stand in `TASKS`, where more can be registered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from signalprop._catalogue import TASKS, load
+from signalprop._catalogue import TASKS, TaskEntry
 from signalprop._declared import checked, hints, required
-from signalprop.fields import one_of
+from signalprop._registry import Gathered
 from signalprop.tasks import listops
 from signalprop.tasks.arrays import load_arrays
 from signalprop.tasks.digits import sequential_digits
@@ -21,9 +21,11 @@ from signalprop.tasks.task import Kind, Split, Task
 
 __all__ = [
     "MAKERS",
+    "TASKS",
     "Kind",
     "Split",
     "Task",
+    "TaskEntry",
     "adding",
     "copy_memory",
     "listops",
@@ -32,11 +34,12 @@ __all__ = [
     "sequential_digits",
 ]
 
-MAKERS: dict[str, Callable[..., Task]] = {name: load(entry.where) for name, entry in TASKS.items()}
+MAKERS: Mapping[str, Callable[..., Task]] = Gathered(lambda: {name: entry.maker() for name, entry in TASKS.items()})
+"""The function of each task in `TASKS`."""
 
 
 def make(task: str, /, **options: Any) -> Task:
-    """The task of this name, one of the keys of `MAKERS`, made with the options of its function.
+    """The task of this name, one of those in `TASKS`, made with the options of its function.
 
     Raises
     ------
@@ -49,19 +52,20 @@ def make(task: str, /, **options: Any) -> Task:
     >>> make("copy", blanks=20, train=100, test=100).description
     'copy memory, 10 of 8 symbols after 20 steps'
     """
-    maker = MAKERS[one_of(task, MAKERS, "task")]
+    maker = TASKS.find(task).maker()
     kinds = hints(maker)
     functions = {name: options.pop(name) for name in ("progress",) if name in options and name not in kinds}
     wanted = check_options(task, options)
     try:
-        return maker(**wanted, **functions)
+        made: Task = maker(**wanted, **functions)
     except ValueError as error:  # a training has settings of the same names
         raise ValueError(f"task {task}: {error}") from None
+    return made
 
 
 def check_options(task: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options of a task, each of the type that its function declares and none that it asks for missing."""
-    maker = MAKERS[one_of(task, MAKERS, "task")]
+    maker = TASKS.find(task).maker()
     found = checked(options, maker, f"task {task}")
     for name in required(maker):
         if name not in found:

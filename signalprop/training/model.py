@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from signalprop._catalogue import LAYERS, load
+from signalprop._catalogue import LAYERS
 from signalprop._checks import instance_of
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._numbers import number
@@ -87,6 +87,6 @@ def _layer(settings: Settings, task: Task) -> Recurrence:
     taken = {keyword: getattr(settings, name) for name, keyword in entry.takes.items()}
     given: dict[str, Any] = {keyword: value for keyword, value in taken.items() if value is not None}
     given |= {keyword: getattr(task, name) for keyword, name in entry.of_task.items()}
-    layer = load(entry.where)(settings.d_model, settings.d_state, **given)
+    layer = entry.maker()(settings.d_model, settings.d_state, **given)
     assert isinstance(layer, Recurrence)
     return layer

@@ -7,10 +7,11 @@ import os
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from signalprop._catalogue import LAYERS, NORMALIZERS, POOLINGS, TASKS
+from signalprop._catalogue import LAYERS, TASKS
 from signalprop._checks import instance_of, listed, path_of, positive_float, text_of, whole_number
 from signalprop._configurations import content_of
 from signalprop._declared import as_declared, hints, known
+from signalprop._names import NORMALIZERS, POOLINGS
 from signalprop.fields import one_of
 from signalprop.tasks import check_options
 
@@ -33,10 +34,11 @@ class Settings:
     Attributes
     ----------
     task, options
-        Name and options of `signalprop.tasks.make`; options left out are the short ones of `signalprop._catalogue.TASKS`, then
+        Name and options of `signalprop.tasks.make`; options left out are the short ones of `signalprop.tasks.TASKS`, then
         those of the task.
     layer
-        ``"rotrnn"``, ``"lru"`` or ``"dense"``. A setting that only another layer has is refused.
+        A name in `signalprop.training.LAYERS`: ``"rotrnn"``, ``"lru"``, ``"dense"``. A setting that only another layer has is
+        refused.
     depth, d_model, d_state
         Blocks, width of the model, size of the state (complex numbers for an LRU, real ones otherwise).
     heads, first_step_rule
@@ -97,8 +99,8 @@ class Settings:
     def __post_init__(self) -> None:
         for name, kind in hints(type(self)).items():
             object.__setattr__(self, name, as_declared(getattr(self, name), kind, name))
-        one_of(self.task, TASKS, "task")
-        one_of(self.layer, LAYERS, "layer")
+        TASKS.find(self.task)
+        LAYERS.find(self.layer)
         one_of(self.normalizer, NORMALIZERS, "normalizer")
         one_of(self.pooling, POOLINGS, "pooling")
         object.__setattr__(self, "options", check_options(self.task, self.options))

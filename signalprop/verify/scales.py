@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop import energy
+from signalprop._registry import load
 from signalprop.fields import Field
 from signalprop.initialization import one_draw_table
+from signalprop.initialization.criteria import CRITERIA
 from signalprop.initialization.mean_path import MeanPath
 from signalprop.models import Model, as_model, by_model, energy_of
 from signalprop.montecarlo import sampling
@@ -18,12 +20,12 @@ from signalprop.verify.check import FIELDS, Check
 
 LARGEST_Z = 4.0
 TOLERANCE = 0.1
+_SCORE = "largest |z|"
 
 
 def checks(thorough: bool) -> list[Check]:
-    """Convexity, both mean criteria, and what the table promises; the thorough ones on more points and draws."""
-    times = 4 if thorough else 1
-    steps = 1000 if thorough else 300
+    """Convexity, and what each criterion promises; the thorough ones on more points and draws."""
+    steps = _longest(thorough)
     found = []
     for field in FIELDS:
         found += [
@@ -34,29 +36,53 @@ def checks(thorough: bool) -> list[Check]:
                 1,
                 partial(_convexity, field, steps),
             ),
-            Check(
-                "bounded scale: highest mean over all steps = 1.1",
-                f"{field}, rnn and driven, n in 1..1e4, T <= {steps}",
-                "of the log",
-                1e-10,
-                partial(_bounded, field, steps),
-            ),
-            Check(
-                "minimax scale: highest mean = 1/lowest",
-                f"{field}, rnn and driven, n in 1..1e4, T <= {steps}",
-                "of the log",
-                1e-8,
-                partial(_minimax, field, steps),
-            ),
-            Check(
-                "tabulated scale of one draw keeps 95 % of fresh draws",
-                f"{field}, rnn and driven, n in 3..9000, T in 20..90",
-                "largest |z|",
-                LARGEST_Z,
-                partial(_promise, field, 1000 * times),
-            ),
+            *sorted(_of_criteria(field, thorough), key=lambda check: check.unit == _SCORE),  # what is drawn comes last
         ]
     return found
+
+
+def _of_criteria(field: str, thorough: bool) -> list[Check]:
+    """What each criterion promises."""
+    return [load(one.check)(field, thorough) for one in CRITERIA.values() if one.check is not None]
+
+
+def bounded_check(field: str, thorough: bool) -> Check:
+    """The highest mean under the bounded scale."""
+    steps = _longest(thorough)
+    return Check(
+        "bounded scale: highest mean over all steps = 1.1",
+        f"{field}, rnn and driven, n in 1..1e4, T <= {steps}",
+        "of the log",
+        1e-10,
+        partial(_bounded, field, steps),
+    )
+
+
+def minimax_check(field: str, thorough: bool) -> Check:
+    """The highest and the lowest mean under the minimax scale."""
+    steps = _longest(thorough)
+    return Check(
+        "minimax scale: highest mean = 1/lowest",
+        f"{field}, rnn and driven, n in 1..1e4, T <= {steps}",
+        "of the log",
+        1e-8,
+        partial(_minimax, field, steps),
+    )
+
+
+def quantile_check(field: str, thorough: bool) -> Check:
+    """The tabulated quantile scale on fresh draws."""
+    return Check(
+        "tabulated scale of one draw keeps 95 % of fresh draws",
+        f"{field}, rnn and driven, n in 3..9000, T in 20..90",
+        _SCORE,
+        LARGEST_Z,
+        partial(_promise, field, 4000 if thorough else 1000),
+    )
+
+
+def _longest(thorough: bool) -> int:
+    return 1000 if thorough else 300
 
 
 def _convexity(field: str, steps: int) -> float:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import signalprop
-from signalprop._catalogue import TASKS
 from signalprop._declared import hints
-from signalprop.tasks import MAKERS, Kind, Split, Task, adding, copy_memory, make
+from signalprop.tasks import MAKERS, TASKS, Kind, Split, Task, adding, copy_memory, make
 from signalprop.tasks.task import guess
 
 CONFIGS = sorted((Path(signalprop.__file__).parent / "training" / "configs").glob("*.toml"))

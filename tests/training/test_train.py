@@ -12,10 +12,9 @@ import pytest
 import torch
 
 from signalprop import allow
-from signalprop._catalogue import LAYERS, load
 from signalprop.nn import LRU, DenseLinearRNN, RotRNN
 from signalprop.tasks import Kind, Split, Task, make
-from signalprop.training import Settings, StateEnergies, build_model, train, white_energy
+from signalprop.training import LAYERS, Settings, StateEnergies, build_model, train, white_energy
 from signalprop.training.evaluation import evaluate
 from signalprop.training.log import columns
 
@@ -317,7 +316,7 @@ def test_layers_of_the_table_are_built_with_every_setting_they_take():
     for name, entry in LAYERS.items():
         taken = {setting: values[setting] for setting in entry.takes}
         layer = build_model(Settings(layer=name, d_model=8, d_state=8, **taken), task).blocks[0].recurrence
-        assert type(layer) is load(entry.where)
+        assert type(layer) is entry.maker()
         assert {keyword: getattr(layer, keyword) for keyword in entry.takes.values()} == {
             keyword: values[setting] for setting, keyword in entry.takes.items()
         }

@@ -10,12 +10,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from signalprop._catalogue import TASKS
 from signalprop._declared import hints, required
 from signalprop._numbers import show
 from signalprop.cli import app
 from signalprop.cli._completion import configuration_names
-from signalprop.tasks import MAKERS, load_arrays, make
+from signalprop.tasks import MAKERS, TASKS, load_arrays, make
 from signalprop.training import Settings, configurations
 
 SMALL_TASK = [
