@@ -1,6 +1,6 @@
 """Signal propagation in finite-width linear recurrences: exact energies, sampling, and what they mean for a scale.
 
-Every statement says how sure it is: status P, proved; V, verified in a stated range, not proved; H, heuristic.
+Every statement says how sure it is. Status P, proved; V, verified in a stated range, not proved; H, heuristic.
 
 The public names are loaded when first used, so that ``import signalprop`` stays light.
 """

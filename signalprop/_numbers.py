@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -85,3 +86,19 @@ def percent(share: float) -> str:
         return f"{value:g} %"
     short = float(f"{value:.2g}")
     return f"{short:.6g} %" if 1e-3 <= short < 1e6 else f"{power(value)} %"
+
+
+def polynomial(coefficients: Sequence[int]) -> str:
+    """Coefficients in ascending powers of n as text.
+
+    Examples
+    --------
+    >>> polynomial((0, 2, 0, 1))
+    '2 n + n^3'
+    """
+    terms = []
+    for power, value in enumerate(coefficients):
+        variable = {0: "", 1: "n"}.get(power, f"n^{power}")
+        if value:
+            terms.append(variable if value == 1 and variable else f"{value} {variable}".rstrip())
+    return " + ".join(terms).replace("+ -", "- ") or "0"

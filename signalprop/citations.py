@@ -16,12 +16,11 @@ from signalprop._files import our_own
 from signalprop._registry import Gathered
 from signalprop._topics import ENSEMBLE, Cites, Topic, spelled
 from signalprop.activations import Activation
-from signalprop.fields import Field, one_of
+from signalprop.fields import PROVED_FIRST, Field, one_of
 from signalprop.initialization.criteria import CRITERIA
 from signalprop.methods import Method
 
-# The proved one first.
-FIELDS = tuple(field.value for field in sorted(Field, key=lambda field: field is not Field.COMPLEX))
+FIELDS = tuple(field.value for field in PROVED_FIRST)
 KINDS: dict[str, Cites] = {
     "rotrnn": Topic("RotRNN", ("biegun2024",)),
     "lru": Topic("the diagonal LRU", ("orvieto2023",)),

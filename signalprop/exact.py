@@ -34,7 +34,7 @@ def rnn_energy(n: int, k: int, field: str = "real", *, scale: Fraction | int = 1
     n, k
         Width n >= 1 without bound; depth 0 <= k <= 100000 (complex), 0 <= k <= 2000 (real, quaternion; O(k^2) terms).
     field
-        ``"complex"`` (status P), ``"real"`` or ``"quaternion"`` (V).
+        ``"complex"`` (P), ``"real"`` or ``"quaternion"`` (V).
     scale
         g as an int or `~fractions.Fraction`; a float would not be exact.
 
@@ -68,7 +68,7 @@ def rnn_energy(n: int, k: int, field: str = "real", *, scale: Fraction | int = 1
 def lru_energy(n: int, t: int, field: str = "real", *, scale: Fraction | int = 1) -> Fraction:
     r"""S_{n,t} = sum_{k=0}^{t} g^{2k} Q_{n,k} as a fraction: the dense recurrence with a fresh input at each step.
 
-    For complex weights and g = 1 in summed form (status P), with r_m = n(n+1)..(n+m-1)/n^m and
+    For complex weights and g = 1 in summed form (P), with r_m = n(n+1)..(n+m-1)/n^m and
     f_m = n(n-1)..(n-m+1)/n^m:
 
     .. math:: S_{n,t} = \sum_{m=1}^{t+1}(r_m + f_m) - \frac{n}{t+2}(r_{t+2} - f_{t+2})
@@ -159,7 +159,9 @@ def _partition_fourth(n: int, k: int) -> Fraction:
 
 def _loop_fourth(n: int, k: int, kind: Field) -> Fraction:
     """E||W^k x||^4 from the polynomials of real weights; quaternion by duality, with -1/2 for each trace and each of 2k pairs."""
-    base, unit = (n, Fraction(1)) if kind is Field.REAL else (-2 * n, Fraction(-1, 2))
+    known = by_field(kind, real=(n, Fraction(1)), complex=None, quaternion=(-2 * n, Fraction(-1, 2)))
+    assert known is not None, "complex weights have polynomials of their own"
+    base, unit = known
     square, trace = (sum(c * base**j for j, c in enumerate(row)) * unit ** (2 * k) for row in _loop_moments(k))
     half = Fraction(kind.beta, 2)  # squared moduli of the entries of x: Dirichlet(beta/2, .., beta/2)
     fourth: Fraction = (half * square * unit**2 + trace * unit) / (n * (half * n + 1) * Fraction(n) ** (2 * k))

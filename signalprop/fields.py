@@ -55,6 +55,10 @@ class Field(StrEnum):
         return by_field(self, real=1, complex=2, quaternion=4)
 
 
+PROVED_FIRST = tuple(sorted(Field, key=lambda field: field is not Field.COMPLEX))
+"""Every field, that whose energies are proved before the others."""
+
+
 def as_field(field: str) -> Field:
     """Return the `Field` named `field`.
 

@@ -1,10 +1,10 @@
 r"""Trace polynomials M_k(n) = E tr[G^k (G^k)*] in closed form, integer coefficients, three fields (E|g_ij|^2 = 1).
 
-Complex (status P):
+Complex (P):
 
 .. math:: M_k(n) = \frac{n^{\overline{k+2}} - n^{\underline{k+2}}}{(k+1)(k+2)}
 
-Real (status V: equal to the loop equations as polynomials for k = 1..33):
+Real (V: equal to the loop equations as polynomials for k = 1..33):
 
 .. math:: M_k(n) = \frac{1}{2k+1}\prod_{j=0}^{k}(n+2j)
           + \sum_{a\ge b\ge 1,\,c\ge 0,\,a+b+c=k+1} d(a,b,c)\prod_{j<a}(n+2j)\prod_{j<b}(n-1+2j)\prod_{i=1}^{c}(n-1-i)
@@ -39,7 +39,7 @@ def trace_polynomial(k: int, field: str = "real") -> tuple[int, ...]:
     k
         Depth, 0 <= k <= 500 (real and quaternion rows cost O(k^2) polynomial products: 0.3 s at k = 100, 3 s at 200).
     field
-        ``"complex"`` (status P), ``"real"`` (V) or ``"quaternion"`` (V).
+        ``"complex"`` (P), ``"real"`` (V) or ``"quaternion"`` (V).
 
     Returns
     -------
@@ -99,7 +99,7 @@ def zonal_coefficients(k: int) -> Iterator[tuple[int, int, int, Fraction]]:
 
     d = P / [(2D+3)(2D-1)(2a+c)(2a+c+1)(2b+c-1)(2b+c)] + [a=b] 2/(2a+c) with D = a-b and
     P = 16a^2 b + 16a^2 c + 16ab^2 - 16ab + 4ac^2 + 4ac + 16b^2 c + 8b^2 + 4bc^2 - 12bc - 12b - 2c^2 - 6c.
-    Status V (zonal polynomials, Jack parameter 2).
+    Status V, by zonal polynomials (Jack parameter 2).
 
     Examples
     --------

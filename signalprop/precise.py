@@ -35,7 +35,7 @@ def rnn_energy(n: int, k: int, field: str = "real", digits: int = 50, *, scale: 
     n, k
         Width 1 <= n <= 1e30; depth 0 <= k <= 100000 (complex), 0 <= k <= 3000 (real, quaternion; O(k^2) terms, 5 s at the end).
     field
-        ``"complex"`` (formula of status P), ``"real"`` or ``"quaternion"`` (V).
+        ``"complex"`` (P), ``"real"`` or ``"quaternion"`` (V).
     digits
         Significant digits, 1..100000.
     scale
@@ -69,7 +69,7 @@ def rnn_energy(n: int, k: int, field: str = "real", digits: int = 50, *, scale: 
 def lru_energy(n: int, t: int, field: str = "real", digits: int = 50, *, scale: Scale = 1) -> Any:
     r"""S_{n,t} = sum_{k<=t} Q_{n,k}, correct to `digits` significant digits; the dense driven recurrence.
 
-    Complex weights by the summed form (status P), t <= 100000; real and quaternion weights as a sum of Q, t <= 300.
+    Complex weights by the summed form (P), t <= 100000; real and quaternion weights as a sum of Q, t <= 300.
     Parameters, returns and errors as for `rnn_energy`.
 
     Examples

@@ -54,7 +54,7 @@ def relative_variance(n: int, k: int, field: str = "real", *, log: bool = False)
     Notes
     -----
     Complex, k <= 400: the sum over partitions of `exact.energy_variance` in floating point, all of whose terms are non-negative
-    (status V), or for k < 0.02 sqrt(n) its expansion k/n + k(k-1)(2k+5)/(6n^2) + .. Past k = 400 its limit g(c)/sqrt(n) at
+    (V), or for k < 0.02 sqrt(n) its expansion k/n + k(k-1)(2k+5)/(6n^2) + .. Past k = 400 its limit g(c)/sqrt(n) at
     c = k/sqrt(n) (H: within 0.2 % for c <= 1.5, 2 % at c = 2, 14 % at c = 3). Real and quaternion: loop
     equations (P).
 
@@ -113,7 +113,7 @@ def critical_variance(c: float) -> float:
 
     .. math:: g(c) = c + \tfrac{c^3}3 + \tfrac{3c^5}{20} + \tfrac{61c^7}{1260} + \dots
 
-    Status H: the leading order of the sum over partitions, as an integral. For real and quaternion weights the first
+    Status H, the leading order of the sum over partitions, as an integral. For real and quaternion weights the first
     correction in 1/n is 2/beta times as large (k <= 8), and so is the variance of the log-energy.
 
     Raises

@@ -76,7 +76,7 @@ def rnn_energy(n: Any, k: Any, field: str = "real", *, scale: Any = 1) -> sympy.
         The same; a symbolic depth needs complex weights, whose closed form has rising and falling factorials
         (``expression.rewrite(sympy.gamma)`` turns them into gamma functions).
     field
-        ``"complex"`` (status P), ``"real"`` or ``"quaternion"`` (V).
+        ``"complex"`` (P), ``"real"`` or ``"quaternion"`` (V).
     scale
         g, a number or a symbol: the energy is multiplied by g^{2k}.
 
@@ -179,7 +179,7 @@ def expansion(field: str = "real", order: int = 4) -> list[sympy.Expr]:
     r"""Coefficients q_0(k), .., q_order(k) of :math:`Q_{n,k} = \sum_m q_m(k)\, n^{-m}`, as expressions in k.
 
     Polynomials of degree <= 2m (complex) or quasi-polynomials of period 2 (real, quaternion), found by exact interpolation of
-    the coefficients of M_k at k = 0, 1, 2, .. and then confirmed on ten further k of each parity (status V; P for complex,
+    the coefficients of M_k at k = 0, 1, 2, .. and then confirmed on ten further k of each parity (V; P for complex,
     whose coefficients are Stirling numbers).
 
     Parameters
@@ -210,7 +210,7 @@ def hultman_row(k: int) -> tuple[int, ...]:
     """Hultman numbers H(k, V), V = 0..k+1: permutations of k whose commutator with the long cycle has V cycles.
 
     H(k, V) = c(k+2, V)/binom(k+2, 2) for k - V odd, else 0, with c the unsigned Stirling numbers of the first kind by their
-    recursion (status P; independent of `moments`).
+    recursion (P; independent of `moments`).
 
     Examples
     --------

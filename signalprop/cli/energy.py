@@ -12,7 +12,7 @@ from signalprop._status import mean_status
 from signalprop.cli._options import Depth, FieldOption, Json, ModelOption, Width
 from signalprop.cli._terminal import print_json, print_rows, print_text, sentences
 from signalprop.fields import Field
-from signalprop.models import Model, energy_of
+from signalprop.models import Model, by_model, energy_of
 
 _LARGEST_HINT = 3000  # steps that `sample` draws in a minute
 
@@ -27,8 +27,11 @@ def energy(
 ) -> None:
     """Exact mean signal energy after k steps."""
     with sentences():
+        from signalprop.regimes.polynomial import infinite_width_lru, infinite_width_rnn
+
         log_value = float(energy_of(model)(n, k, field, scale=scale, log=True))
-        infinite_log = _infinite_width_log(model, k, scale)
+        infinite_width = by_model(model, rnn=infinite_width_rnn, driven=infinite_width_lru)
+        infinite_log = float(infinite_width(n, k, scale=scale, log=True))
     c = k / math.sqrt(n)
     symbol = model.symbol
     value, infinite = plain(log_value), plain(infinite_log)
@@ -51,7 +54,7 @@ def energy(
             }
         )
         return
-    what = f"E||W^k x||^2/n, k = {k}" if model is Model.RNN else f"E||h(t)||^2/n, t = {k}"
+    what = by_model(model, rnn=f"E||W^k x||^2/n, k = {k}", driven=f"E||h(t)||^2/n, t = {k}")
     scaled = "" if scale == 1.0 else f", scaled by g = {scale:.10g}"
     print_rows(
         [
@@ -69,17 +72,5 @@ def energy(
         print()
         print_text("This is the average over draws of W; far past sqrt(n) steps it is carried by rare draws.")
         if scale == 1.0 and k <= _LARGEST_HINT:
-            option = "" if model is Model.RNN else " --model driven"
+            option = by_model(model, rnn="", driven=" --model driven")
             print_text(f"What one draw does: signalprop sample -n {n} -k {k} --field {field.value}{option}", "  ")
-
-
-def _infinite_width_log(model: Model, k: int, scale: float) -> float:
-    """Log of g^{2k} (rnn) or of sum_{j<=k} g^{2j} (driven)."""
-    rate = 2.0 * math.log(scale)
-    if model is Model.RNN:
-        return rate * k
-    if rate == 0.0:
-        return math.log(k + 1.0)
-    # Geometric sum from its largest term.
-    largest = max(0.0, rate * k)
-    return largest + math.log(math.expm1(-abs(rate) * (k + 1)) / math.expm1(-abs(rate)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from signalprop._numbers import polynomial
 from signalprop.cli._options import FieldOption, Json
 from signalprop.cli._terminal import print_json, print_rows, sentences
 from signalprop.fields import Field
@@ -46,13 +46,3 @@ def moment(
         ("to cite", "signalprop cite trace_moment"),
     ]
     print_rows(rows)
-
-
-def polynomial(coefficients: Sequence[int]) -> str:
-    """Coefficients in ascending powers of n as text: (0, 2, 0, 1) is 2 n + n^3."""
-    terms = []
-    for power, value in enumerate(coefficients):
-        variable = {0: "", 1: "n"}.get(power, f"n^{power}")
-        if value:
-            terms.append(variable if value == 1 and variable else f"{value} {variable}".rstrip())
-    return " + ".join(terms).replace("+ -", "- ") or "0"

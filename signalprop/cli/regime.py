@@ -26,10 +26,9 @@ def regime(
     """Which limit law holds at this width and depth, and how well."""
     with sentences():
         from signalprop.regimes import classify
-        from signalprop.regimes.classify import LAWS
 
         found = classify(n, k, field, quantity=model, tolerance=tolerance)
-    law = next(each for each in LAWS[found.field, found.quantity] if each.name == found.law)
+    law = found.applied
     if as_json:
         print_json(
             {

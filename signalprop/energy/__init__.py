@@ -66,9 +66,9 @@ def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "real", *, scale: float 
 
     Notes
     -----
-    Complex: M_k = (n(n+1)..(n+k+1) - n(n-1)..(n-k-1)) / ((k+1)(k+2)) (status P), evaluated in O(1) by Stirling's
+    Complex: M_k = (n(n+1)..(n+k+1) - n(n-1)..(n-k-1)) / ((k+1)(k+2)) (P), evaluated in O(1) by Stirling's
     series without cancellation. Real and quaternion: a sum of O(k^2) non-negative terms over the partitions
-    (a, b, 1^c) of k+1 (status V: equal to the loop equations for k <= 33; quaternion by duality n -> -2n). Many k at
+    (a, b, 1^c) of k+1 (V: equal to the loop equations for k <= 33; quaternion by duality n -> -2n). Many k at
     one n share their prefix products. \|error of log Q\| <= 1e-13 max(1, \|log Q\|) at scale 1; any other scale adds the
     rounding of 2 k log g.
 

@@ -9,7 +9,7 @@ h_ij = a_i+b_j+1,
   d = 8 D_2^2 [6 a_1 a_2 + D_1^2 + 3(a_1+a_2) + 2] / [(D_1^2-1)(D_1^2-4) h_11 h_12 h_21 h_22]                 D_1 > D_2
   d = (2/K^2) (1 - 4D a_2(a_1+1)/[(D+1)(D+2)(K^2-D^2)]) - [D = 1] 2 a_1 b_1/[K^2 (K^2-1)]                     D_1 = D_2 = D
 
-where D_1 and D_2 have the same parity. Status V: equal to the loop equations for k <= 9, all n; the derivation rests on rational
+where D_1 and D_2 have the same parity. Status V, equal to the loop equations for k <= 9, all n; the derivation rests on rational
 identities that were checked at random points in two prime fields.
 """
 

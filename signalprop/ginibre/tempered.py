@@ -5,7 +5,7 @@ temperature is the number of steps. The normaliser of pi_j is Q_{n,j} itself, an
 Particles carry the weight ||H^{j+1} e_1||^2/||H^j e_1||^2, are resampled when their weights are uneven, and are moved by
 Hamiltonian trajectories of a quarter turn (`_tilted`), which leave pi_j invariant and nearly forget where they started.
 The mean weights estimate Q_{n,j} without bias for every j at once (Del Moral, Feynman-Kac Formulae, 2004, section 7.4), and
-so their sum S_{n,t}. Status P; that the error is small is an observation (benchmarks/rare_events.py), not a theorem.
+so their sum S_{n,t}. Status P. That the error is small is an observation (benchmarks/rare_events.py), not a theorem.
 
 Between c = 2 and 3 real weights change from many singular directions to one outlying real eigenvalue. Few particles have one
 then, so there are more particles at the early steps, where each costs least.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from signalprop._numbers import counted, number, power, rounded
 from signalprop._status import mean_status
 from signalprop._text import columns, lines_of
-from signalprop.fields import Field
+from signalprop.fields import Field, by_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization.advice_words import code, sentence
 from signalprop.initialization.criteria import CRITERIA
@@ -246,20 +246,27 @@ def _gaussian(advice: Advice, scale: float) -> tuple[tuple[str, str], ...]:
 
 def _gaussian_lines(n: int, field: Field, scale: float, argument: str) -> tuple[tuple[str, str], ...]:
     std = scale / math.sqrt(n)
-    names = {
-        Field.REAL: ("gaussian_torch", "gaussian_torch_alone", "gaussian_jax"),
-        Field.COMPLEX: ("complex_torch", "complex_jax"),
-        Field.QUATERNION: ("quaternion_numpy",),
-    }[field]
+    names = by_field(
+        field,
+        real=("gaussian_torch", "gaussian_torch_alone", "gaussian_jax"),
+        complex=("complex_torch", "complex_jax"),
+        quaternion=("quaternion_numpy",),
+    )
     return tuple(code(name, n=n, argument=argument, std=f"{std:.6g}", part_std=f"{0.5 * std:.6g}") for name in names)
 
 
 def _norm_preserving(advice: Advice) -> tuple[str | tuple[str, str], ...]:
     n = advice.n
-    if advice.field is Field.QUATERNION:
-        return (sentence("unitary_quaternion"),)
-    if advice.field is Field.COMPLEX:
-        return (sentence("unitary"), code("unitary_torch", n=n), code("unitary_jax", n=n))
+    return by_field(
+        advice.field,
+        real=_orthogonal(advice),
+        complex=(sentence("unitary"), code("unitary_torch", n=n), code("unitary_jax", n=n)),
+        quaternion=(sentence("unitary_quaternion"),),
+    )
+
+
+def _orthogonal(advice: Advice) -> tuple[str | tuple[str, str], ...]:
+    n = advice.n
     heads = heads_for(n)
     values = {"n": n, "heads": heads, "near": _modulus(advice.horizon), "far": _modulus(10 * advice.horizon)}
     return (

@@ -42,7 +42,7 @@ def depth_budget(
       for complex weights and model="rnn". Exact energies, O(log T) evaluations.
     - ``criterion="draw"``: *some* scale g keeps a share `quantile` of the draws of W inside [1/bound, bound] at every step
       k <= T. From the shipped table for bound 10 and shares from 0.05 to 0.99, otherwise, or if `samples` is given, from that
-      many paths. model="rnn" only. 0 if already the first step fails. The share is measured (status H), here with the standard
+      many paths. model="rnn" only. 0 if already the first step fails. The share is measured (H), here with the standard
       error of the draws behind it: at T = budget that of a fresh sample is `quantile` to within both errors. For the default
       0.95 one standard error is 0.2 to 1 % of the draws, and so about 1 to 3 % of the budget.
 

@@ -61,7 +61,7 @@ def ginibre(
     Notes
     -----
     The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small. For
-    GRU and LSTM it promises nothing (status H): their state is kept by a gate, and what counts for a memory of T steps is the
+    GRU and LSTM it promises nothing (H): their state is kept by a gate, and what counts for a memory of T steps is the
     bias of that gate, about log T, or log u with u uniform in [1, T - 1] for each unit (Tallec and Ollivier,
     arXiv:1804.11188).
 

@@ -3,7 +3,7 @@ r"""The mean energy as a function of step and scale, and the scales that keep it
 E(k; g) = g^{2k} Q_{n,k} for the linear recurrence, sum_{j<=k} g^{2j} Q_{n,j}/(k+1) for the driven one; in both cases
 E(0; g) = 1, E(k; 1) = 1 at infinite width, and log E(k; g) increases with g.
 
-For the linear recurrence k -> log Q_{n,k} is convex (status V: exactly for k < 40 at a dozen widths of each field, in float64 for
+For the linear recurrence k -> log Q_{n,k} is convex (V: exactly for k < 40 at a dozen widths of each field, in float64 for
 k <= 1200; the tests repeat it). So log E(k; g) is convex in k too: its largest value is at an end, its smallest is found by
 bisection, and nothing needs all k.
 """

@@ -1,8 +1,8 @@
 r"""Quantiles of the spectral radius of W, at any width.
 
 Complex weights (Kostlan 1992): the squared moduli of the eigenvalues have, as a set, the law of independent
-Gamma(k)/n, k = 1..n, so P(radius <= r) = prod_k P(Gamma(k) <= n r^2) (status P). Quaternion weights (Rider 2003):
-Gamma(2k)/(2n). Real weights: the square root of the complex product (status H: right in the limit, Rider-Sinclair 2014, where
+Gamma(k)/n, k = 1..n, so P(radius <= r) = prod_k P(Gamma(k) <= n r^2) (P). Quaternion weights (Rider 2003):
+Gamma(2k)/(2n). Real weights: the square root of the complex product (H: right in the limit, Rider-Sinclair 2014, where
 Gumbel's law exp(-e^-x) becomes exp(-e^-x/2)). Against the draws of `one_draw_table` its 95 % quantile of radius - 1 is too
 small by 24 % at n = 64, 12 % at n = 512 and 4 to 8 % from n = 2048 to 12288, where it begins to be used.
 
@@ -10,7 +10,7 @@ The Gumbel law itself converges so slowly, like log log n/log n, that it is of n
 its 95 % quantile of the radius is too large by 0.15 for real and by 0.23 for complex weights. The product is summed term by
 term from k = n down, a few sqrt(n) terms, or for large n as an integral; each P(Gamma(k) <= y) by Wilson and Hilferty's cube
 root. Between the 1 % and the 99 % quantile the radius that comes out of it is that of the exact product to 0.015/n for n >= 2
-(status V, n up to 1e8), and at n = 1 to 0.07 for complex and 0.025 for quaternion weights.
+(V, n up to 1e8), and at n = 1 to 0.07 for complex and 0.025 for quaternion weights.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def init_recurrent_(
     -----
     The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small.
 
-    For GRU and LSTM it promises nothing (status H). Their state is kept by a gate, not by W: per step by the factor
+    For GRU and LSTM it promises nothing (H). Their state is kept by a gate, not by W: per step by the factor
     sigmoid(b + ..), which is 1/2 for the usual bias b = 0, so that 2^{-T} of it is left after T steps whatever W is. What
     counts for a memory of T steps is the bias of that gate (the forget gate of an LSTM, the update gate of a GRU): about
     log T, as 1 - sigmoid(log T) = 1/(T + 1); or, to have memories of all lengths up to T, log u with u uniform in [1, T - 1]

@@ -150,7 +150,7 @@ def sample(
         different cells of one seed are independent. The first draws of a longer run are the draws of a shorter one, up to the
         last whole chunk.
     method
-        ``"krylov"``: the width-free Hessenberg law (status P), O(min(k, n)^2) random numbers per sample whatever n is,
+        ``"krylov"``: the width-free Hessenberg law (P), O(min(k, n)^2) random numbers per sample whatever n is,
         linear tied weights only. ``"dense"``: the n x n weights themselves, n <= 10000. ``"tempered"``: the rare-event sampler
         (`ginibre.tempered`), for the mean where the energy has a heavy tail, linear tied weights only.
     activation

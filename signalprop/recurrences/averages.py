@@ -141,7 +141,7 @@ def state_space_average(
     r"""Mean energy over time steps log-uniform in `dt_range`, white unit inputs; for s5 also over B, per input.
 
     One channel of ``"s4"`` or ``"s4d_lin"``, or ``"s5"`` with one input (its energy is proportional to their number).
-    Gauss-Legendre quadrature in log dt; the error is the change from half as many nodes. Status P up to that error.
+    Gauss-Legendre quadrature in log dt; the error is the change from half as many nodes. Status P, up to that error.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class LinearRecurrence:
 
     Notes
     -----
-    Status P: the recursion of second moments is exact for any linear time-invariant system. Cost of a path of T steps:
+    Status P, the recursion of second moments being exact for any linear time-invariant system. Cost of a path of T steps:
     O(T N) for a diagonal A and for rotations (closed forms in t), O(T N^2 d) for a dense one.
 
     Examples

@@ -2,7 +2,7 @@ r"""Closed forms behind the mean energy of one mode: sums over the powers of lam
 
 A mode is z_t = lambda z_{t-1} + b u_t. With zero start and unit white inputs E|z_t|^2 = |b|^2 sum_{k<t} e^{2Lk}; with
 AR(1) inputs, E u_t u_s = rho^|t-s|, the terms of the double sum over k and l fold into one sum over k. Moduli come as
-logarithms L, because 1 - |lambda|^2 = -expm1(2L) keeps its digits where |lambda| is next to one. Status of all: P.
+logarithms L, because 1 - |lambda|^2 = -expm1(2L) keeps its digits where |lambda| is next to one. Status P, all of it.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def report(
 
     Notes
     -----
-    Status P but for `SampledEnergies`. Cost: two energy paths, and one per correlation that is looked at.
+    Status P, but for `SampledEnergies`. Cost: two energy paths, and one per correlation that is looked at.
 
     Examples
     --------

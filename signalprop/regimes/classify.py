@@ -97,6 +97,11 @@ class Regime:
     within_tolerance: bool
     past_second_threshold: bool | None
 
+    @property
+    def applied(self) -> Law:
+        """The law of that name, with its domain and its status."""
+        return next(law for law in LAWS[self.field, self.quantity] if law.name == self.law)
+
 
 _LogLaw = Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
 

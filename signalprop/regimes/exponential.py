@@ -18,7 +18,7 @@ def uniform_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
 
     Relative error -k^4/(12 n^3) for k >> sqrt(n) (measured, and the next term of the exponent): below 0.1 % for
     k <= n^{2/3} at n = 10^6, but e^{-0.08} at k = n^{3/4} for every n. It is uniform for k = o(n^{3/4}), not for all k = o(n).
-    Status P in that range.
+    Status P, in that range.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def supercritical_lru(n: ArrayLike, t: ArrayLike, *, log: bool = False) -> Any:
     The exponent really continues with -t^3/(6 n^2) + t^4/(12 n^3) - ..., so the literal law needs
     sqrt(n) << t << n^{2/3}: relative error about -3n/t^2 + t^3/(6 n^2). At n = 10^6 it crosses the exact value near t = 7600
     and is off by a factor e^{0.11} at t = 10^4, e^{4.36} at 3 10^4 and e^{158.6} at 10^5, where `linear_lru` is within 0.1 %.
-    Status P as a limit, arXiv:2605.05113.
+    Status P, as a limit (arXiv:2605.05113).
 
     Raises
     ------

@@ -42,7 +42,7 @@ def two_term_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
 
     Notes
     -----
-    Status H: within 4 % of the exact value for n >= 1000 and k >= sqrt(n)/2, up to 12 % at n = 100. At k of a few steps the
+    Status H, within 4 % of the exact value for n >= 1000 and k >= sqrt(n)/2, up to 12 % at n = 100. At k of a few steps the
     second term is too large by about 1/(2k+1); at k = 0 only Q^C = 1 is counted.
 
     Examples
@@ -56,7 +56,7 @@ def two_term_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
 
 
 def two_term_lru(n: ArrayLike, t: ArrayLike, *, log: bool = False) -> Any:
-    """Sum over k <= t of `two_term_rnn`: S for real weights (status H).
+    """Sum over k <= t of `two_term_rnn`: S for real weights (H).
 
     Relative error within 4.5 % for n >= 1000 and t >= 2 sqrt(n), 6 % at t = sqrt(n), n = 1000 (the first steps count too much).
     One pass over k <= max t; t up to 10^7.
@@ -111,7 +111,7 @@ def dominant_lru(n: ArrayLike, t: ArrayLike, *, log: bool = False) -> Any:
 def second_threshold(n: int) -> int:
     """Smallest depth k >= 1 from which on the second term of `two_term_rnn` is at least as large as the first; ~ sqrt(n log n).
 
-    Beyond it the energy of real weights leaves that of complex weights behind, with twice the exponent (status H, like the
+    Beyond it the energy of real weights leaves that of complex weights behind, with twice the exponent (H, like the
     law). k/sqrt(n log n) is 0.97 at n = 10^4, 0.96 at 10^6.
 
     Examples
@@ -157,7 +157,7 @@ def real_excess(c: ArrayLike) -> Any:
 
     Notes
     -----
-    Status: derived from the closed form, whose own status is V, and confirmed against exact energies: at n = 3.6e7 they
+    Status V, derived from the closed form and confirmed against exact energies: at n = 3.6e7 they
     give 0.033555, 0.334526, 6.8996 at c = 0.5, 1, 2 for limits 0.033562, 0.334610, 6.9052.
 
     Examples
@@ -178,7 +178,7 @@ def real_excess(c: ArrayLike) -> Any:
 def corrected_critical_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
     """Critical law of real weights with its first correction: Q^C (1 + E(c)/sqrt(n)), E from `real_excess`.
 
-    Status V (see `real_excess`). Good below the second threshold: relative error under 1 % for c <= 1.5 from n = 1000
+    Status V, as for `real_excess`. Good below the second threshold: relative error under 1 % for c <= 1.5 from n = 1000
     on, c <= 2 from n = 10^4 on.
 
     Examples

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from signalprop import energy, regimes
+from signalprop.fields import PROVED_FIRST
 from signalprop.models import Model, as_model, by_model, energy_of
+from signalprop.regimes import LAWS
 from signalprop.verify.check import Check
 
 
@@ -24,11 +26,11 @@ def checks(thorough: bool) -> list[Check]:
         _law("order 1/n^2 (P)", "complex S, t <= sqrt(n)", 2e-4, "driven", "complex", _near(0.3, 1.0), regimes.subcritical_lru),
         *(
             Check(
-                f"order 1/n^2 ({'P' if field == 'complex' else 'V'}), error of the correction itself",
+                f"order 1/n^2 ({LAWS[field, quantity][0].status}), error of the correction itself",
                 f"{field} {quantity.symbol}, 3 <= k <= n^(1/3)", "relative error", 0.02,
                 partial(_correction, field, quantity),
             )
-            for field in ("complex", "real", "quaternion")
+            for field in PROVED_FIRST
             for quantity in Model
         ),
         _limit("critical limit (P)", "complex", "rnn", 10**12, (0.1, 0.5, 1, 2, 3, 4, 5, 6), 1e-4),

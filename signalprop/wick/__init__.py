@@ -39,7 +39,7 @@ def cycle_counts(k: int, field: str = "real") -> tuple[int, ...]:
     Notes
     -----
     Cost about 5 ns a permutation and 2 ns a matching on one core; all cores are used.
-    Status P: this is the definition (Wick's theorem). The complex row is a row of Hultman numbers.
+    Status P, being the definition (Wick's theorem). The complex row is a row of Hultman numbers.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 Integrate one letter x of a word x A by parts. With a letter y of the same word, A = U y V: y the adjoint of x splits the
 word into tr(U) tr(V); y = x (real weights only) reverses a part, tr(U^T V). With a letter of another word y B the two
-words join: tr(A B), or tr(A^T B) for y = x (real only). tr(1) = n. Every step removes two letters (status P).
+words join: tr(A B), or tr(A^T B) for y = x (real only). tr(1) = n. Every step removes two letters (P).
 
 States are multisets of cyclic words in canonical form (least rotation; real: least of the word and its transpose). They
 are walked level by level, from the given words down to nothing, carrying weights, so only two levels are in memory. The
@@ -54,7 +54,7 @@ def trace_moment(words: Iterable[Word], field: str = "real", *, max_states: int 
 
     Notes
     -----
-    Status P: integration by parts for Gaussian entries. tr G^k (G*)^k takes about 0.1 s at k = 25 (complex), 1 s at
+    Status P, by integration by parts for Gaussian entries. tr G^k (G*)^k takes about 0.1 s at k = 25 (complex), 1 s at
     k = 20 and two minutes at k = 30 (real).
 
     Examples
@@ -86,7 +86,7 @@ def second_moments(
 
     They give the fourth moment of the norm, for a unit vector x:
     E||W^k x||^4 = [E(tr M)^2 + E tr M^2]/(n(n+1) n^{2k}) complex, [E(tr M)^2 + 2 E tr M^2]/(n(n+2) n^{2k}) real.
-    Arguments, errors and status (P) as for `trace_moment`; k = 7 takes 2 s and k = 9 half a minute (real).
+    Arguments, errors and status as for `trace_moment`; k = 7 takes 2 s and k = 9 half a minute (real).
 
     Examples
     --------
