@@ -304,7 +304,7 @@ def test_running_estimate_stays_beside_the_bar(monkeypatch):
 
     said = []
     monkeypatch.setattr(_sample_command, "time", SimpleNamespace(monotonic=lambda: 100.0))  # no time passes
-    running = _sample_command._Running(lambda *shown: said.append(shown), Model.RNN, _sample_command.MethodName.KRYLOV)
+    running = _sample_command._Running(lambda *shown: said.append(shown), Model.RNN, _sample_command.Method.KRYLOV)
     with _progress.using(_progress.text_meter):
         whole = sample(9, 4, "complex", samples=1200, seed=1, workers=1, progress=running.progress, watch=running.watch)
     assert said[0][0] == 512 / 1200

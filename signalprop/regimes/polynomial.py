@@ -22,7 +22,7 @@ def infinite_width_rnn(n: ArrayLike, k: ArrayLike, *, scale: float = 1.0, log: b
 
     Examples
     --------
-    >>> float(infinite_width_rnn(100, 3)), float(infinite_width_rnn(100, 3, scale=0.5))
+    >>> float(infinite_width_rnn(100, 3)), round(float(infinite_width_rnn(100, 3, scale=0.5)), 9)
     (1.0, 0.015625)
     """
     _, depths = widths_and_depths(n, k)
@@ -38,7 +38,7 @@ def infinite_width_lru(n: ArrayLike, t: ArrayLike, *, scale: float = 1.0, log: b
 
     Examples
     --------
-    >>> float(infinite_width_lru(100, 3)), float(infinite_width_lru(100, 1, scale=0.5))
+    >>> float(infinite_width_lru(100, 3)), round(float(infinite_width_lru(100, 1, scale=0.5)), 9)
     (4.0, 1.25)
     """
     _, times = widths_and_depths(n, t, "t")
