@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Flag = NDArray[np.int64]
 
+GLANCE = 0.2  # seconds of waiting after which Python is asked for a Ctrl-C
 FAREWELL = 1.0  # seconds that threads told to stop are waited for; then they are left behind
 _AHEAD = 4  # tasks per thread that are begun before the earliest is asked for
 _own = threading.local()
@@ -59,6 +60,23 @@ def left_behind() -> bool:
     return any(thread.is_alive() for thread in _left)
 
 
+def first_done(futures: Iterable[Future[Result]]) -> set[Future[Result]]:
+    """Wait until some of the tasks are done.
+
+    In slices: a Ctrl-C that comes in the moment in which a wait begins would be heard at the end of that wait.
+    """
+    waiting = list(futures)
+    while not (done := wait(waiting, GLANCE, FIRST_COMPLETED).done):
+        pass
+    return done
+
+
+def result_of(future: Future[Result]) -> Result:
+    """Wait for a task, as `first_done` does, and return its result or raise its exception."""
+    first_done([future])
+    return future.result()
+
+
 def thread_map(
     function: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None, *, inline: bool = True
 ) -> Iterator[Result]:
@@ -79,9 +97,9 @@ def thread_map(
         for task in tasks:
             begun.append(threads.submit(function, task))
             if len(begun) >= _AHEAD * count:
-                yield begun.popleft().result()
+                yield result_of(begun.popleft())
         while begun:
-            yield begun.popleft().result()
+            yield result_of(begun.popleft())
     finally:
         threads.stop()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from signalprop import _threads
-from signalprop._threads import Stopped, Threads, go_on, left_behind, stop_flag, thread_map
+from signalprop._threads import Stopped, Threads, go_on, left_behind, result_of, stop_flag, thread_map
 from signalprop.fields import Field
 from signalprop.ginibre import _tilted, dense, krylov
 from signalprop.ginibre._normals import fill_normal
@@ -127,3 +127,23 @@ def test_pieces_of_normal_numbers_are_one_stream(scale, monkeypatch):
     monkeypatch.setattr("signalprop.ginibre._normals._PIECE", 7)
     want = np.random.default_rng(1).standard_normal((3, 4, 5)) * scale
     np.testing.assert_array_equal(fill_normal(np.random.default_rng(1), np.empty((3, 4, 5)), scale), want)
+
+
+def test_a_ctrl_c_in_the_moment_a_wait_begins_is_heard():
+    """The signal is taken by another thread, so that nothing wakes the one that waits."""
+    release = threading.Event()
+    threads = Threads(1)
+
+    def pressed():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        release.wait(60.0)
+
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            result_of(threads.submit(pressed))
+    finally:
+        release.set()
+        threads.stop()
+    assert time.monotonic() - began < 30.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from signalprop import _progress
 from signalprop._blas import one_blas_thread_if
 from signalprop._checks import INT64_LIMIT, flag, instance_of, path_of, shown, whole_number
 from signalprop._progress import PATIENCE, bar
-from signalprop._threads import cores
+from signalprop._threads import cores, first_done
 from signalprop.methods import Method
 from signalprop.montecarlo.blocks import Block, cut, draw_block, work_of
 from signalprop.montecarlo.cost import DAY, refuse_impossible
@@ -219,8 +219,7 @@ def _drawn(
                     waiting[submit(draw_block, work_of(plan, block), plan.models, versions)] = block
                 if not waiting:
                     return
-                ready, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in ready:
+                for future in first_done(waiting):
                     draws = future.result()
                     yield waiting.pop(future), draws
         except Exception as error:

@@ -16,7 +16,7 @@ from signalprop._checks import flag, function_or_none, instance_of, path_of, sho
 from signalprop._directory import Directory
 from signalprop._provenance import provenance
 from signalprop._streams import cell_key
-from signalprop._threads import Threads, go_on
+from signalprop._threads import Threads, go_on, result_of
 from signalprop.nn import SequenceClassifier, parameter_groups
 from signalprop.tasks import Task, make
 from signalprop.training.checkpoint import Checkpoint, random_states
@@ -143,12 +143,12 @@ def train(
         for block in model.blocks:
             stack.callback(block.register_forward_pre_hook(lambda *_: go_on()).remove)
         try:
-            worker.submit(training.settle).result()
+            result_of(worker.submit(training.settle))
             while training.step < steps:
-                loss = worker.submit(training.onward).result()
+                loss = result_of(worker.submit(training.onward))
                 if progress is not None:
                     progress(training.step, steps, loss)
-            loss, accuracy = worker.submit(training.finish).result()
+            loss, accuracy = result_of(worker.submit(training.finish))
         except KeyboardInterrupt:
             worker.tell()
             training.save()

@@ -426,5 +426,5 @@ def test_runs_and_trainings_do_not_share_a_directory(tmp_path):
     train(replace(SETTINGS, steps=1), directory=tmp_path / "training")
     with pytest.raises(ValueError, match="holds a training; use another directory for a run"):
         run(plan, tmp_path / "training", progress=False)
-    with pytest.raises(ValueError, match="the directory has no name"):
+    with pytest.raises(ValueError, match=r"directory must be a path, text or a pathlib\.Path, got ''"):
         train(SETTINGS, directory="")
