@@ -5,13 +5,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import signalprop
 
 PACKAGE = Path(signalprop.__file__).parent
 CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"
-LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+LONGEST_FILE, LONGEST_FUNCTION = 420, 60
 LONG_FOR_A_REASON = {
     "verify/laws.py:checks": "one list of records",
     "ginibre/_hessenberg.py:_product": "emits one loop of LLVM",
@@ -101,7 +99,6 @@ def test_imports_go_down_only():
     assert not upward(edges(modules()), floors())
 
 
-@pytest.mark.xfail(reason="being cut", strict=False)
 def test_no_two_files_import_each_other():
     assert not circle(edges(modules()))
 
@@ -127,7 +124,6 @@ def lines_of_bodies(source: str) -> Iterator[tuple[str, int]]:
                 yield node.name, (body[-1].end_lineno or 0) - body[0].lineno + 1
 
 
-@pytest.mark.xfail(reason="being cut", strict=False)
 def test_functions_are_short():
     found = {}
     for path in PACKAGE.rglob("*.py"):
@@ -137,7 +133,6 @@ def test_functions_are_short():
     assert set(found) == set(LONG_FOR_A_REASON), found
 
 
-@pytest.mark.xfail(reason="being cut", strict=False)
 def test_files_say_one_idea():
     long = {
         path.relative_to(PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
