@@ -24,10 +24,10 @@ def horizon_of(value: Any) -> int:
 
 
 def check_numbers(count: int, what: str) -> None:
-    """Refuse `count` numbers, with room for one copy of them, that do not fit in the memory that is allowed."""
+    """Refuse `count` numbers that, with one copy of them, do not fit in the memory allowed."""
     refuse_beyond_bounds(f"holding {what}", memory=16.0 * min(count, 10**300), instead="Make it smaller.")
 
 
 def check_path(what: str, steps: int, seconds_per_step: float, instead: str = _FEWER_STEPS) -> None:
-    """Refuse a path of so many steps that would take longer than is allowed; `instead` names the cheaper way."""
+    """Refuse a path that would take longer than allowed; `instead` names the cheaper way."""
     refuse_beyond_bounds(f"{what} of {steps} steps", seconds=steps * seconds_per_step, instead=instead)

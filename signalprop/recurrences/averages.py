@@ -146,7 +146,7 @@ def state_space_average(
     Raises
     ------
     ValueError
-        An unknown kind, an odd state size for s4d_lin and s5, a range that is not one.
+        An unknown kind, an odd state size for s4d_lin and s5, an invalid range.
 
     Examples
     --------

@@ -19,7 +19,7 @@ def decay(A: Operator, start: Array, steps: int) -> Floats:
     path: Floats
     largest = float(np.abs(start).max())
     if largest == 0.0:
-        raise ValueError("the starting vectors are all zero, so their share that is left has no meaning.")
+        raise ValueError("the starting vectors are all zero, so the share that is left is undefined.")
     start = start / largest  # squares of huge or tiny entries would leave float64
     if isinstance(A, ScaledUnitary):
         with np.errstate(over="ignore"):
@@ -46,7 +46,7 @@ def decay(A: Operator, start: Array, steps: int) -> Floats:
 
 
 def one_thread_if_small(size: int) -> AbstractContextManager[Any]:
-    """One BLAS thread while matrices are small: handing out such products costs more than the products."""
+    """One BLAS thread while matrices are small: splitting such products over threads costs more than the products."""
     if size > 256:
         return nullcontext()
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")

@@ -62,7 +62,7 @@ def orthogonal(n: int, *, gamma: float = 1.0, seed: int = 0) -> LinearRecurrence
     r"""A multiple gamma of a Haar orthogonal W, with an isotropic input of unit energy at each step, B = I/sqrt(n).
 
     Its energy is ``sum_{k<t} gamma^{2k}`` in every draw: t at gamma = 1, with nothing forgotten and no limit. The recurrence
-    knows that its matrix is a multiple of an orthogonal one, so no rounded eigenvalue has a say. Status P.
+    knows that its matrix is a multiple of an orthogonal one, so rounded eigenvalues play no part. Status P.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""State matrices that are kept as matrices, and what their structure knows: any, triangular, a multiple of a unitary one."""
+"""State matrices that are stored, and what their structure tells: any, triangular, a multiple of a unitary one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 class Dense:
     """Any N x N matrix; a product costs N^2 per vector.
 
-    Nothing is taken from rounded eigenvalues: the spectral radius is an interval by the zeros of the matrix and by norms of
+    Rounded eigenvalues are not used: the spectral radius is an interval, found from the zeros of the matrix and the norms of
     its powers (N^3 per squaring).
 
     Raises

@@ -109,7 +109,7 @@ def checked_correlation(correlation: Any) -> float:
 
 
 def ring_log_moduli(share: Any, r_min: float, r_max: float, xp: Any) -> Any:
-    """``log|lambda|`` of units whose ``|lambda|^2`` lies `share` of the way from r_min^2 to r_max^2, below 0 also next to one.
+    """``log|lambda|`` of units whose ``|lambda|^2`` lies `share` of the way from r_min^2 to r_max^2, below 0 even next to one.
 
     `share` is an array of NumPy or PyTorch with values in (0, 1) and `xp` that module.
     """

@@ -40,7 +40,7 @@ class LinearRecurrence:
     ----------
     A
         (N, N) matrix, (N,) diagonal, or an operator that knows more about itself than its entries say: `Diagonal`,
-        `Rotations`, `Triangular`, `ScaledUnitary`. A matrix with a side of exact zeros is taken as triangular.
+        `Rotations`, `Triangular`, `ScaledUnitary`. A matrix with exact zeros on one side of its diagonal is triangular.
     B
         (N, d) input matrix.
     C
@@ -48,12 +48,12 @@ class LinearRecurrence:
     first
         (N, d) matrix of the first step in place of B, so that a recurrence can start at its stationary energy.
     heads
-        Equal parts of the state, in order, whose energies are also told apart.
+        Equal parts of the state, in order, whose energies are also given separately.
 
     Raises
     ------
     ValueError
-        Shapes that do not fit, values that are not finite (named), N not divisible by `heads`.
+        Shapes that do not fit, values that are not finite (the message names them), N not divisible by `heads`.
 
     Notes
     -----
@@ -116,7 +116,7 @@ class LinearRecurrence:
         Raises
         ------
         ValueError
-            A covariance that is not one, a correlation or horizon out of range.
+            An invalid covariance, a correlation or horizon out of range.
         OverflowError
             The energy leaves float64.
         """
@@ -141,7 +141,7 @@ class LinearRecurrence:
         r"""Limit of ``E||x_t||^2``: the trace of the solution of the Lyapunov equation ``P = A P A* + B R B*``.
 
         Diagonal and rotations: ``sum_i (B R B*)_ii / (1 - |lambda_i|^2)``, for AR(1) inputs times the Poisson kernel at
-        ``rho lambda_i``. A multiple gamma of a unitary A: ``tr(B R B*)/(1 - gamma^2)``. Other matrices: doubling, N^3 each.
+        ``rho lambda_i``. A multiple gamma of a unitary A: ``tr(B R B*)/(1 - gamma^2)``. Others: N^3 per doubling.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class LinearRecurrence:
         .. math:: \mathrm{Var}\lVert x_t\rVert^2 = \lVert P_t\rVert_F^2 + \lVert K_t\rVert_F^2,\quad
                   P_t = E x_t x_t^*,\; K_t = E x_t x_t^T
 
-        (2 tr P_t^2 for a real state), both carried along by their own recursion: O(N^2) per step for a diagonal A and for
+        (2 tr P_t^2 for a real state), each by its own recursion: O(N^2) per step for a diagonal A and for
         rotations, O(N^3) for a dense one. The traces of P_t give `energy` by a route that shares nothing with it.
         """
         steps = horizon_of(horizon)
@@ -212,7 +212,7 @@ class LinearRecurrence:
         return path
 
     def run(self, inputs: ArrayLike) -> Array:
-        """States x_1 .. x_T for given inputs u_1 .. u_T, shape (T, d) or (batch, T, d); the same with N in place of d."""
+        """States x_1 .. x_T, (T, N) or (batch, T, N), for given inputs u_1 .. u_T, (T, d) or (batch, T, d)."""
         given = real_array(inputs, "inputs", None)
         if given.ndim not in (2, 3) or given.shape[-1] != self.input_size:
             raise ValueError(
@@ -296,7 +296,7 @@ class LinearRecurrence:
             return
         if below is None:
             raise ValueError(
-                f"a stationary value needs a spectral radius below 1, and float64 cannot decide whether that of A is: it is "
+                f"a stationary value needs a spectral radius below 1, and float64 cannot decide whether A has one: it is "
                 f"{radius}; if A is orthogonal or triangular by construction, give it as ScaledUnitary or "
                 "Triangular; otherwise scale it, or ask for energy(horizon)."
             )

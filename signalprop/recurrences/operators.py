@@ -43,7 +43,7 @@ class Diagonal:
     def from_values(cls, values: ArrayLike) -> Diagonal:
         """From the diagonal itself; where moduli are next to one, their logarithms say more than the values do.
 
-        A complex entry whose modulus is one to within rounding, as e^{i theta} is, counts as one on the circle.
+        A complex entry whose modulus is one to within rounding, such as e^{i theta}, counts as on the unit circle.
         """
         return _diagonal(finite_array(values, "values", 1), "values")
 
@@ -143,7 +143,7 @@ class Rotations:
 
     @property
     def modes(self) -> Diagonal:
-        """One complex mode a plane, and a real one for the fixed direction; head by head."""
+        """One complex mode per plane, and a real one for the fixed direction; head by head."""
         heads, count = len(self.log_gamma), (self.head_size + 1) // 2
         phase = np.zeros((heads, count))
         phase[:, : self.head_size // 2] = self.angles
@@ -151,7 +151,7 @@ class Rotations:
 
     @property
     def multiplicity(self) -> Floats:
-        """Real directions behind each mode: two a plane."""
+        """Real directions behind each mode: two per plane."""
         one = np.full((self.head_size + 1) // 2, 2.0)
         if self.head_size % 2:
             one[-1] = 1.0
@@ -213,7 +213,7 @@ Operator = Dense | Diagonal | Rotations
 
 
 def as_operator(A: Any) -> Operator:
-    """An operator from a matrix, from the vector of a diagonal, or from itself; a matrix with a side of zeros is triangular."""
+    """An operator from a matrix, from the vector of a diagonal, or from itself; zeros on one side make a matrix triangular."""
     if isinstance(A, (Dense, Diagonal, Rotations)):
         return A
     given = finite_array(A, "A", None)
@@ -244,6 +244,6 @@ def _log_moduli(values: ArrayLike, name: str) -> Floats:
 
 
 def _angles(values: ArrayLike, name: str, ndim: int) -> Floats:
-    """Angles, brought to a turn where they are beyond: a multiple of a large one would lose its digits."""
+    """Angles, reduced to one turn where they exceed it: multiples of a large angle would lose their digits."""
     angles = real_array(values, name, ndim)
     return np.where(np.abs(angles) > 2.0 * np.pi, np.angle(np.exp(1j * angles)), angles)

@@ -1,7 +1,7 @@
 r"""The diagonal LRU and RotRNN with given parameters: planes that shrink and turn, as complex units or as pairs of real rows.
 
-A unit :math:`\lambda = \gamma e^{i\theta}` and a plane that turns by theta and shrinks by gamma are the same thing, so each of
-the two is made into the other. They are drawn from their laws in `lru_draws` and `rotrnn_draws`.
+A unit :math:`\lambda = \gamma e^{i\theta}` and a plane that turns by theta and shrinks by gamma are the same thing, so each
+can be turned into the other. They are drawn from their laws in `lru_draws` and `rotrnn_draws`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LRU(LinearRecurrence):
     first_step
         Divide the rows of the first step by ``sqrt(1 - |lambda|^2)``: each unit starts at its stationary energy.
     heads
-        Equal parts whose energies are told apart.
+        Equal parts whose energies are given separately.
 
     Raises
     ------
@@ -97,7 +97,7 @@ class LRU(LinearRecurrence):
         Raises
         ------
         ValueError
-            Units of one head with different moduli: such a head is no RotRNN.
+            Units of one head with different moduli, which a RotRNN cannot have.
         """
         units = self.diagonal.size
         count = units if heads is None else whole_number(heads, "heads", 1)
@@ -137,7 +137,7 @@ class RotRNN(LinearRecurrence):
     gamma
         In (0, 1), one number or one per head.
     log_rate
-        In place of gamma: g with gamma = exp(-exp(g)), which says more than gamma next to one.
+        In place of gamma: g with gamma = exp(-exp(g)), which keeps more digits than gamma next to one.
     C
         (p, H n) readout, or None.
     basis
@@ -150,7 +150,7 @@ class RotRNN(LinearRecurrence):
     Raises
     ------
     ValueError
-        gamma outside (0, 1), both or none of gamma and log_rate, shapes that do not fit, values that are not finite.
+        gamma outside (0, 1), both or neither of gamma and log_rate, shapes that do not fit, values that are not finite.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class RotRNN(LinearRecurrence):
         state = Rotations(_log_gamma(gamma, log_rate, heads), turns, size, frame)
         largest = np.abs(weights).max(axis=(1, 2), keepdims=True)
         if not largest.all():
-            raise ValueError("B must have some entry other than zero in every head.")
+            raise ValueError("B must have a nonzero entry in every head.")
         lost = np.sqrt(-np.expm1(2.0 * state.log_gamma))
         self.first_step = flag(first_step, "first_step")
         with np.errstate(over="ignore"):
@@ -227,7 +227,7 @@ class RotRNN(LinearRecurrence):
 
 def _log_gamma(gamma: ArrayLike | None, log_rate: ArrayLike | None, heads: int) -> Floats:
     if (gamma is None) == (log_rate is None):
-        raise ValueError("give either gamma or log_rate (gamma = exp(-exp(log_rate))), not both and not neither.")
+        raise ValueError("give exactly one of gamma and log_rate (gamma = exp(-exp(log_rate))).")
     name = "gamma" if log_rate is None else "log_rate"
     values = real_array(gamma if log_rate is None else log_rate, name, None, finite=False)
     if values.shape not in ((), (1,), (heads,)):

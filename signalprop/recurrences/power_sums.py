@@ -102,8 +102,8 @@ def poisson_mean(r: ArrayLike, max_phase: float) -> Any:
 
     .. math:: \frac2\varphi\arctan\Bigl(\frac{1+r}{1-r}\tan\frac\varphi2\Bigr),\quad \varphi<\pi
 
-    and 1 for every r at a full circle. There it is carried by the angles within 1-r of zero: few angles drawn at random
-    typically sit near (1-r^2)/(1+r^2) instead. Status P.
+    and 1 for every r at a full circle. There the angles within 1-r of zero carry the mean: that of a few random angles is
+    typically near (1-r^2)/(1+r^2) instead. Status P.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _inside_disc(r: ArrayLike) -> Floats:
 
 
 def _log_of(ratio: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-    """Logarithm of `ratio`, and ratio - 1; the logarithm is accurate relative to its size next to one."""
+    """Logarithm of `ratio`, and ratio - 1; the logarithm keeps its relative accuracy next to one."""
     gap = ratio - 1.0
     near = np.abs(gap) < 0.5
     a, b = np.where(near, gap.real, 0.0), np.where(near, gap.imag, 0.0)

@@ -51,7 +51,7 @@ class Report:
     stationary, hinted
         Limit of the energy, and what it is at a correlation of 0.9; None without a limit.
     no_limit
-        Why there is no limit, or none that float64 can tell; empty where there is one.
+        Why there is no limit, or none that float64 can determine; empty where there is one.
     rule
         The first-step rule in words; empty where there is none.
     filled
@@ -144,9 +144,9 @@ def report(
     samples
         Also draw this many input sequences, at least 2.
     seed
-        Of the parameters and of drawn inputs.
+        Seed of the parameters and of drawn inputs.
     **parameters
-        Of the kind, as ``heads=4``; what is left out has the default of its constructor.
+        Parameters of the kind, such as ``heads=4``; those left out take the defaults of its constructor.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def report(
 
     Notes
     -----
-    Status P, but for `SampledEnergies`. Cost: two energy paths, and one per correlation that is looked at.
+    Status P, except for `SampledEnergies`. Cost: two energy paths, and one more per correlation considered.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def report_on(
     samples: int | None = None,
     seed: int = 0,
 ) -> Report:
-    """What a recurrence that you have does with the energy of its state.
+    """What a given recurrence does with the energy of its state.
 
     Parameters
     ----------

@@ -82,13 +82,11 @@ def meaning(found: Report) -> list[str]:
     said.append(f"Of the energy of a gradient, {_percent(found.gradient_left)} is left {counted(last, 'step')} back.")
     if found.stationary is not None and found.hinted is not None:
         said.append(
-            f"Inputs are taken as white. Correlated by {HINT_CORRELATION:g} from step to step they would lead to "
+            f"Inputs are taken as white. With correlation {HINT_CORRELATION:g} from step to step the limit would be "
             f"{found.hinted:.4g} instead of {found.stationary:.4g}: correlation={HINT_CORRELATION:g}."
         )
     if found.average is not None:
-        said.append(
-            "W is one draw. The average over W is that over all draws; far past sqrt(n) steps rare draws carry it."
-        )
+        said.append("W is one draw. The average is over all draws of W; far past sqrt(n) steps rare draws dominate it.")
     return said
 
 

@@ -40,7 +40,7 @@ def rotrnn(
     Parameters
     ----------
     state_size, input_size, heads
-        N, d, H; each head has N/H states, an odd one a direction that does not turn.
+        N, d, H; each head has N/H states; if that is odd, one direction does not turn.
     gamma
         Fixed, one number or one per head; None draws ``gamma = exp(-exp(g))``, g uniform, inside `gamma_range`.
     max_phase
@@ -52,7 +52,7 @@ def rotrnn(
     output_size
         Also draw a readout C with entries N(0, 1/N).
     seed
-        Of all draws.
+        Seed of all draws.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def rotrnn(
 
 
 def orthogonal_from_skew(skew: ArrayLike, rotation: str = "expm") -> Floats:
-    """The matrix in SO(n) of a skew one, ``exp(S)`` or the Cayley transform ``(I + S)^{-1}(I - S)``; stacks allowed.
+    """The matrix in SO(n) made from a skew one, ``exp(S)`` or the Cayley transform ``(I + S)^{-1}(I - S)``; stacks allowed.
 
-    The exponential goes by the eigenvectors of the Hermitian i S, so that it is orthogonal to rounding whatever ||S||.
+    The exponential is computed from the eigenvectors of the Hermitian i S, so it is orthogonal to rounding for any ||S||.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 r"""What is certain about the spectral radius of a matrix: an interval, from its zeros and from norms of its powers.
 
-A computed eigenvalue says nothing about its own error, which for matrices far from normal exceeds any bound: HiPPO-LegS
+A computed eigenvalue says nothing about its own error, which has no bound for matrices far from normal: HiPPO-LegS
 of size 256 has its eigenvalues on the diagonal, and a solver that is not told so is off by 8 %. So
 
 .. math:: \max_j\bigl(|\mathrm{tr}\,A^m|/N\bigr)^{1/m} \le \rho(A) \le \lVert A^m\rVert_2^{1/m},\qquad m = 2^j,
 
 with the rounding of each squaring bounded and carried along, and discs around computed eigenvalues as large as the
-condition of their eigenvectors asks for. Zeros come first: the matrix falls into its strongly
+condition of their eigenvectors requires. Zeros come first: the matrix falls into its strongly
 connected parts, and a part that is one number, or has one entry per row and column, is exact. Status P.
 """
 
@@ -129,7 +129,7 @@ def _of_part(block: NDArray[Any], only_side_of_one: bool) -> Radius:
 
 def _by_eigenvectors(block: NDArray[Any]) -> Iterator[tuple[float, float]]:
     """Bounds of log rho from ``A V = V D + R``: each eigenvalue lies within ||V^-1 R|| of one of D (Bauer and Fike), and where
-    such discs hang together, they hold as many eigenvalues as they have centres.
+    such discs overlap, together they hold as many eigenvalues as centres.
     """
     try:
         values, V = np.linalg.eig(block)

@@ -94,7 +94,7 @@ def s4(
 
     .. math:: \bar A = (I-\tfrac{\Delta}{2}A)^{-1}(I+\tfrac{\Delta}{2}A),\qquad \bar B = (I-\tfrac{\Delta}{2}A)^{-1}\Delta B
 
-    LegS is lower triangular with diagonal -1, -2, .., and so is what the rule makes of it: the spectral radius is
+    LegS is lower triangular with diagonal -1, -2, .., and the rule keeps it triangular: the spectral radius is
     :math:`\max_{i<N}|1-\Delta(i+1)/2|/(1+\Delta(i+1)/2)`. Status P.
 
     Parameters
@@ -107,7 +107,7 @@ def s4(
     Raises
     ------
     ValueError
-        A step that is not positive, a range that is not one.
+        A step that is not positive, an invalid range.
 
     Examples
     --------

@@ -63,12 +63,12 @@ def _doubled(A: Array, forcing: Array) -> tuple[Array, Array]:
 
 
 def _error(A: Array, forcing: Array, P: Array, H: Array, forcing_error: float) -> float:
-    """Bound of the error of tr P; infinite where H is no solution of its own equation to within a half."""
+    """Bound of the error of tr P; infinite where H does not solve its own equation to within a half."""
     lifted = A.conj().T @ H
     off = np.linalg.norm(lifted @ A + np.eye(len(A)) - H) + _rounding(A, lifted, H)
     if not off <= 0.5:
         return float("inf")
-    # Also with states scaled by powers of two so that P and H have equal diagonals: norms then see what each entry is worth.
+    # Also with states scaled by powers of two so that P and H have equal diagonals: norms then weigh each entry rightly.
     share = np.maximum(np.real(np.diag(P)), 1e-300) / np.real(np.diag(H))
     bounds = []
     for d in (np.ones(len(A)), np.ldexp(1.0, np.round(0.25 * np.log2(share)).astype(int))):
