@@ -1,7 +1,7 @@
-"""What one does with the energies: scales for the weights of a given width and horizon.
+"""What the energies are for: scales for the weights of a given width and horizon.
 
-Everything is loaded when it is first used, the initializers of PyTorch and JAX (``initialization.torch`` and
-``initialization.jax``) as well as the rest: the command line reads the names of the criteria alone.
+Everything is loaded on first use, the initializers of PyTorch and JAX (``initialization.torch`` and
+``initialization.jax``) included: the command line reads only the names of the criteria.
 """
 
 from __future__ import annotations

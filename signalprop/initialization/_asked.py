@@ -15,7 +15,7 @@ DEFAULT_TOLERANCE = 0.1
 
 
 class Asked(NamedTuple):
-    """What a user asks of a scale, width, field and horizon apart: checked, with the defaults filled in."""
+    """What a user asks of a scale, except width, field and horizon: checked, with the defaults filled in."""
 
     model: Model
     criterion: str
@@ -57,7 +57,7 @@ def steps_of(horizon: int, longest: int = MAX_HORIZON, beyond: str = BEYOND_HORI
 
 
 def check_quantile(quantile: float) -> float:
-    """Refuse a quantile outside (0, 1), ends included."""
+    """Refuse a quantile that is not strictly between 0 and 1."""
     share = positive_float(quantile, "quantile")
     if not 1e-9 <= share <= 1.0 - 1e-9:
         raise ValueError(f"quantile must lie strictly between 0 and 1, got {shown(quantile)}.")

@@ -22,7 +22,7 @@ FIELD_OF_DTYPE = {
     "complex64": Field.COMPLEX,
     "complex128": Field.COMPLEX,
 }
-MOST_GATES = 4  # of an LSTM; a taller kernel is more likely no stack of square gates
+MOST_GATES = 4  # of an LSTM; a taller kernel is probably not a stack of square gates
 
 
 class ScaleOptions(TypedDict, total=False):

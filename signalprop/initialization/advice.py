@@ -36,7 +36,7 @@ class Advice:
         - ``"rescale"``: otherwise, if some scale keeps at least half of the draws within a factor of ten at every step.
         - ``"replace"``: no Gaussian scale does; use a recurrence that preserves norms.
 
-        The half of the last two is that of `held_share`, measured with `held_error`.
+        Whether it is half is read from `held_share`, which has the standard error `held_error`.
     scales
         `SafeScale` by criterion: glorot, then every other of `CRITERIA` that reaches the horizon.
     log_energy
@@ -49,7 +49,7 @@ class Advice:
     held_error
         One standard error of that share.
     budget
-        The longest horizon for which 95 % of draws can be kept so, by the best scale.
+        The longest horizon for which the best scale keeps 95 % of draws within a factor of ten.
     mean_budget
         The longest horizon over which the mean stays within 10 % at g = 1; None beyond the reach of the exact energies.
     width_needed

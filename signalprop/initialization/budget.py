@@ -42,8 +42,8 @@ def depth_budget(
       for complex weights and model="rnn". Exact energies, O(log T) evaluations.
     - ``criterion="draw"``: *some* scale g keeps a share `quantile` of the draws of W inside [1/bound, bound] at every step
       k <= T. From the shipped table for bound 10 and shares from 0.05 to 0.99, otherwise, or if `samples` is given, from that
-      many paths. model="rnn" only. 0 if already the first step fails. The share is measured (H), here with the standard
-      error of the draws behind it: at T = budget that of a fresh sample is `quantile` to within both errors. For the default
+      many paths. model="rnn" only. 0 if the first step already fails. The share is measured (H), with the standard error of
+      the draws behind it: at T = budget the share in a fresh sample is `quantile` to within both errors. For the default
       0.95 one standard error is 0.2 to 1 % of the draws, and so about 1 to 3 % of the budget.
 
     Parameters
@@ -56,7 +56,7 @@ def depth_budget(
     tolerance, model
         For ``"mean"``: allowed relative growth of the mean (default 0.1), and ``"rnn"`` or ``"driven"``.
     criterion
-        Which sense.
+        Which of the two.
     quantile, bound, samples, seed
         For ``"draw"``: share of draws (default 0.95), bound (default 10), number of draws (default: the table where it applies,
         else 2000), and their root seed, if there are any (default 0).

@@ -93,7 +93,7 @@ class MeanPath:
                 assert_never(self.model)
 
     def minimax(self) -> float:
-        """The log g that minimises max_k |log E(k; g)|: there the peak and the dip are of one size.
+        """The log g that minimises max_k |log E(k; g)|: there the peak and the dip are equally large.
 
         Linear recurrence: with the peak at T, log g = max_k -(log Q_T + log Q_k)/(2(T+k)), whose bracket rises and then falls.
         """
@@ -125,7 +125,7 @@ class MeanPath:
 def _turn(last: int, slope: Callable[[int], float]) -> int:
     """Smallest 0 <= k < last where a slope that goes from negative to non-negative is non-negative, else `last`.
 
-    Each second guess is the zero of the chord, each other one the middle: a handful of evaluations.
+    Guesses alternate between the zero of the chord and the middle: a handful of evaluations.
     """
     low, high = 0, last - 1
     at_low, at_high = slope(low), slope(high)

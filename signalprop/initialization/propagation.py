@@ -121,7 +121,7 @@ def propagate(weights: Any, horizon: int, *, directions: int = 16, seed: int = 0
     directions
         Number of random directions.
     seed
-        Of the directions.
+        Seed of the directions.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def _matrix(weights: Any) -> NDArray[Any]:
     if not np.isfinite(array).all():
         raise ValueError(f"weights has {int((~np.isfinite(array)).sum())} entries that are not finite numbers.")
     if not array.any():
-        raise ValueError("weights must not be all zero, no signal passes then; got zeros.")
+        raise ValueError("weights must not be all zero, as no signal would pass; got zeros.")
     return array
 
 

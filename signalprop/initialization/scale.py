@@ -113,7 +113,7 @@ class SafeScale:
         """Share of draws of W whose energy passes `bound` at some step up to the horizon: estimate, and its 95 % interval.
 
         For `bound` = 10 (the default, unless this scale was asked for another) from the shipped table, where less than 1 % and
-        more than 99 % are said as the intervals (0, 0.01) and (0.99, 1); for other bounds, or if `samples` is given, from
+        more than 99 % are given as the intervals (0, 0.01) and (0.99, 1); for other bounds, or if `samples` is given, from
         draws (default 2000; Wilson interval), independent of those that chose this scale.
 
         Examples

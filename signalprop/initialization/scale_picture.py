@@ -63,7 +63,7 @@ def data(n: int, horizon: int, field: Field, scales: tuple[float, ...]) -> pd.Da
 
 
 def draw(frame: pd.DataFrame, n: int, field: Field, extra: Sequence[Line2D] = ()) -> Figure:
-    """One panel a scale: the band of draws, the median, the mean, and the corridor of a factor ten either way."""
+    """One panel per scale: the band of draws, the median, the mean, and the corridor of a factor ten either way."""
     scales = list(dict.fromkeys(frame["scale"]))
     figure = Figure(figsize=(4.6 * len(scales) + 0.4, 4.3))
     panels = figure.subplots(1, len(scales), squeeze=False)[0]

@@ -59,7 +59,7 @@ def ginibre_(
     Raises
     ------
     ValueError
-        Another shape or type, a tensor that is sparse, lazy or has several entries in one place of memory, both or neither of
+        Another shape or type, a tensor that is sparse, lazy or has entries that share memory, both or neither of
         `horizon` and `scale`, an option that the criterion does not read, or values out of range.
 
     Examples
@@ -107,8 +107,8 @@ def init_recurrent_(
     -----
     The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small.
 
-    For GRU and LSTM it promises nothing (H). Their state is kept by a gate, not by W: per step by the factor
-    sigmoid(b + ..), which is 1/2 for the usual bias b = 0, so that 2^{-T} of it is left after T steps whatever W is. What
+    For GRU and LSTM it promises nothing (H). Their state is kept by a gate, not by W: each step multiplies it by
+    sigmoid(b + ..), which is 1/2 for the usual bias b = 0, so 2^{-T} of it is left after T steps whatever W is. What
     counts for a memory of T steps is the bias of that gate (the forget gate of an LSTM, the update gate of a GRU): about
     log T, as 1 - sigmoid(log T) = 1/(T + 1); or, to have memories of all lengths up to T, log u with u uniform in [1, T - 1]
     for each unit (Tallec and Ollivier, arXiv:1804.11188). PyTorch adds ``bias_ih`` and ``bias_hh``; the gates are stacked as
@@ -156,7 +156,7 @@ def _std(tensor: torch.Tensor, scales: EntryScale, generator: torch.Generator | 
     std = scales.std(tensor.shape, str(tensor.dtype).removeprefix("torch."), name=name)
     if _overlaps(tensor):
         raise ValueError(
-            f"several entries of {name}, of shape {tuple(tensor.shape)} and strides {tuple(tensor.stride())}, are one place of "
+            f"several entries of {name}, of shape {tuple(tensor.shape)} and strides {tuple(tensor.stride())}, share one place in "
             "memory; clone() it first."
         )
     if tensor.is_inference() and not torch.is_inference_mode_enabled():
@@ -187,7 +187,7 @@ def _fill_(tensor: torch.Tensor, std: float, generator: torch.Generator | None) 
 
 
 def _recurrent_kernels(module: nn.Module) -> dict[str, torch.Tensor]:
-    """Recurrent kernels by name; one that several modules share comes once."""
+    """Recurrent kernels by name; one that several modules share appears once."""
     kernels: dict[str, torch.Tensor] = {}
     seen: set[torch.Tensor] = set()
     for prefix, part in module.named_modules():
