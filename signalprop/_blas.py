@@ -1,4 +1,4 @@
-"""One BLAS thread for as long as anything in this process draws: the pool has the cores, and the digits stay the same.
+"""One BLAS thread while anything in this process draws: the cores belong to the thread pool, and the digits stay the same.
 
 BLAS keeps one thread count for the whole process, so several threads that each set it and put it back would disturb each
 other; the first one in sets it, the last one out puts it back.
@@ -32,7 +32,7 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0:
-                # Newer threadpoolctl lets only the thread that set the limit put it back, and does so in silence.
+                # Newer versions of threadpoolctl let only the thread that set the limit restore it, and ignore others silently.
                 release = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
                 if release is not None:
                     release(force=True)
@@ -40,5 +40,5 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def one_blas_thread_if(needed: bool) -> AbstractContextManager[None]:
-    """`one_blas_thread` where BLAS is called at all: finding its libraries takes milliseconds."""
+    """`one_blas_thread` if `needed`, else nothing: finding the BLAS libraries takes milliseconds."""
     return one_blas_thread() if needed else nullcontext()

@@ -1,7 +1,7 @@
-"""What a training is told by name: the registries of tasks and layers, `signalprop.tasks.TASKS` and `signalprop.training.LAYERS`.
+"""What a training names: the registries of tasks and layers, `signalprop.tasks.TASKS` and `signalprop.training.LAYERS`.
 
 `signalprop.tasks.make`, `signalprop.training.Settings`, the model builder, the command line and the citations read them; to add
-a task or a layer is to register a record. They load nothing, PyTorch least of all.
+a task or a layer, register a record. They load nothing, least of all PyTorch.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class TaskEntry:
     about
         What it is, in a few words.
     cites
-        What to cite for it: a topic, or the name of one that is there.
+        What to cite for it: a topic, or the name of an existing one.
     short
-        Options of a training without other wishes: the published ListOps takes days on a CPU.
+        Options of a training unless others are given: the published ListOps takes days on a CPU.
 
     Examples
     --------
@@ -58,11 +58,11 @@ class LayerEntry:
     about
         What it is, in a few words.
     cites
-        What to cite for it: a topic, or the name of one that is there.
+        What to cite for it: a topic, or the name of an existing one.
     takes
-        From settings to keywords. A setting that only other layers take is refused.
+        Maps settings to keywords. A setting that only other layers take is refused.
     of_task
-        From keywords to attributes of the task.
+        Maps keywords to attributes of the task.
     """
 
     where: str | Callable[..., Any]
@@ -85,7 +85,7 @@ TASKS = Registry(
     {
         "listops": TaskEntry(
             "signalprop.tasks.listops:generate",
-            "ListOps, drawn by the law of the Long Range Arena",
+            "ListOps, drawn as in the Long Range Arena",
             Topic("ListOps, in the lengths of the Long Range Arena", ("nangia2018", "tay2021")),
             {"train": 20_000, "validation": 512, "test": 2_000, "min_length": 10, "max_length": 65},
         ),

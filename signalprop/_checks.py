@@ -1,8 +1,8 @@
 """Argument checks shared by the public functions; every failure is one sentence with the name and the value in it.
 
-One rule everywhere: a value is taken if it is the number that is asked for, whatever type holds it (Python's, NumPy's of any
-width, an array without axes, a fraction), and refused otherwise: truth values, texts and complex numbers are no real numbers,
-and a mask is never looked through.
+One rule everywhere: a value is accepted if it is the number asked for, whatever type holds it (Python's, NumPy's of any
+width, an array without axes, a fraction), and refused otherwise: truth values, texts and complex numbers are not real numbers,
+and a mask is never ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REFUSED = (
     OverflowError,
     RuntimeError,
     AttributeError,
-)  # what other libraries say for "no array"
+)  # what other libraries raise for "not an array"
 
 
 def whole_number(value: Any, name: str, minimum: int, maximum: int | None = None, beyond: str = "") -> int:
@@ -77,7 +77,7 @@ def whole_tuple(value: Any, name: str, most: int) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        No list of whole numbers, or a longer one.
+        Not a list of whole numbers, or a longer one.
     """
     array = whole_numbers(value, name, -INT64_LIMIT)
     if array.ndim != 1:
@@ -123,7 +123,7 @@ def real_number(value: Any, name: str) -> float:
 
 
 def finite_number(value: Any, name: str, what: str = "a finite number") -> float:
-    """Return `value` as a finite float; `what` is said to be wanted."""
+    """Return `value` as a finite float; the message asks for `what`."""
     number = _real(value)
     if number is None or not math.isfinite(number):
         raise ValueError(f"{name} must be {what}, got {shown(value)}.")
@@ -171,7 +171,7 @@ def flag(value: Any, name: str) -> bool:
     Raises
     ------
     ValueError
-        Neither True nor False; a string or a number is not taken for one of them.
+        Neither True nor False; strings and numbers are not converted.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {shown(value)}.")
@@ -179,12 +179,12 @@ def flag(value: Any, name: str) -> bool:
 
 
 def text_of(value: Any, name: str, what: str = "text") -> str:
-    """Return `value` as a plain `str`; bytes and numbers are no text.
+    """Return `value` as a plain `str`; bytes and numbers are not text.
 
     Raises
     ------
     ValueError
-        Anything else; `what` is said to be wanted.
+        Anything else; the message asks for `what`.
     """
     if not isinstance(value, str):
         raise ValueError(f"{name} must be {what}, got {shown(value)}.")
@@ -192,12 +192,12 @@ def text_of(value: Any, name: str, what: str = "text") -> str:
 
 
 def path_of(value: Any, name: str) -> Path:
-    """Return `value` as a path; whether anything stands there is for the operating system to say.
+    """Return `value` as a path; whether anything exists there is left to the operating system.
 
     Raises
     ------
     ValueError
-        No text and no path object, or one that no file system takes; an empty text, which would be the current folder.
+        Neither text nor a path object, or one that no file system accepts; empty text, which would mean the current folder.
     """
     try:
         text = os.fspath(value)
@@ -209,7 +209,7 @@ def path_of(value: Any, name: str) -> Path:
 
 
 def instance_of(value: Any, kind: type, name: str, what: str) -> Any:
-    """Return `value` if it is of a class of the package; `what` is how the message calls one: "a signalprop.Sample".
+    """Return `value` if it is of a class of the package; `what` is what the message calls one: "a signalprop.Sample".
 
     Raises
     ------
@@ -222,7 +222,7 @@ def instance_of(value: Any, kind: type, name: str, what: str) -> Any:
 
 
 def function_or_none(value: Any, name: str) -> None:
-    """Refuse what can neither be called nor is None, before work starts."""
+    """Refuse anything but a function or None, before work starts."""
     if value is not None and not callable(value):
         raise ValueError(f"{name} must be a function or None, got {shown(value)}.")
 
@@ -233,7 +233,7 @@ def pair_of(value: Any, name: str) -> tuple[Any, Any]:
     Raises
     ------
     ValueError
-        Not two of anything.
+        Not a pair.
     """
     try:
         low, high = value
@@ -243,7 +243,7 @@ def pair_of(value: Any, name: str) -> tuple[Any, Any]:
 
 
 def listed(value: Any, name: str, of: str) -> list[Any]:
-    """The members of an iterable as a list, unchecked; a text is no list of letters, and a mask is not looked through."""
+    """The members of an iterable as a list, unchecked; text is not a list of letters, and a mask is not ignored."""
     if not isinstance(value, (str, bytes, bytearray, memoryview)) and not _masked(value):
         try:
             return list(value)
@@ -260,7 +260,7 @@ def finite_array(value: Any, name: str, ndim: int | None, *, finite: bool = True
     Raises
     ------
     ValueError
-        Other numbers of axes, no entries, no numbers, masked entries, NaN or infinities; the message names `name`.
+        The wrong number of axes, no entries, masked entries, entries that are not numbers, NaN or infinities.
     """
     array = any_array(value, name, f"{name} must be an array of numbers")
     if array.dtype == object:
@@ -297,7 +297,7 @@ def real_array(
 
 
 def log_array(value: Any, name: str, ndim: int | None, *, empty: bool = False) -> NDArray[np.float64]:
-    """`real_array` of logarithms: -inf, that of zero, is a number; NaN and inf are refused."""
+    """`real_array` of logarithms: -inf, the logarithm of zero, is allowed; NaN and inf are refused."""
     array = real_array(value, name, ndim, finite=False, empty=empty)
     for odd, found in (("nan", np.isnan(array)), ("inf", array == np.inf)):
         if found.any():
@@ -315,7 +315,7 @@ def shown(value: Any) -> str:
         return f"{'-' if value < 0 else ''}1e{int(value.bit_length() * math.log10(2.0))} or so"
     try:
         text = " ".join(repr(value).split())
-    except ValueError:  # an integer inside of more digits than Python prints
+    except ValueError:  # it holds an integer of more digits than Python prints
         return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -327,7 +327,7 @@ def scalar(value: Any) -> Any:
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         try:
             return value.item()
-        except _REFUSED:  # on no device, under a transform
+        except _REFUSED:  # a tensor without data, or under a transform
             return value
     return value
 
@@ -378,11 +378,11 @@ def _truth_inside(value: Any) -> bool:
 
 
 def any_array(value: Any, name: str, what: str) -> NDArray[Any]:
-    """`value` as an array of whatever it holds; `what` begins the sentence for what holds nothing of the kind."""
+    """`value` as an array of whatever it holds; `what` begins the message if it cannot be one."""
     if _masked(value):
         raise ValueError(f"{name} has masked entries, got {shown(value)}; fill them with numbers first.")
     array: NDArray[Any] | None = None
-    if not isinstance(value, (bytes, bytearray, memoryview)):  # no bytes for numbers
+    if not isinstance(value, (bytes, bytearray, memoryview)):  # bytes are not numbers
         with suppress(*_REFUSED):
             array = np.asarray(value)
     if array is None:
@@ -399,7 +399,7 @@ def _as_doubles(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Python numbers in an array of objects, each looked at."""
+    """Python numbers in an array of objects, each of them checked."""
     items = [scalar(item) for item in array.ravel()]
     if any(isinstance(item, complex) for item in items):
         parts = [

@@ -59,7 +59,7 @@ def _allowed(seconds: float | None, memory: float | None) -> Iterator[None]:
 def refuse_beyond_bounds(
     what: str, *, seconds: float = 0.0, memory: float = 0.0, instead: str = "", default_seconds: float = DEFAULT_SECONDS
 ) -> None:
-    """Raise ValueError if `what` would take longer than is allowed, or more bytes.
+    """Raise ValueError if `what` would take more time or more memory than is allowed.
 
     `instead` is the sentence that names the cheaper method. `default_seconds` is the bound that holds outside `allow`.
     """
@@ -81,7 +81,7 @@ def refuse_beyond_bounds(
 
 
 def physical_memory() -> float:
-    """Bytes of memory that this machine has; 8 GiB where it does not say."""
+    """Bytes of memory that this machine has; 8 GiB where that is unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -89,7 +89,7 @@ def physical_memory() -> float:
 
 
 def in_words(seconds: float) -> str:
-    """A duration as one says it: '40 seconds', '12 minutes', '36 hours', '3 years'.
+    """A duration in everyday words: '40 seconds', '12 minutes', '36 hours', '3 years'.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Values held against the types they are declared with: one rule for Python arguments, TOML files and ``NAME=VALUE``.
+"""Values checked against their declared types: one rule for Python arguments, TOML files and ``NAME=VALUE``.
 
 The declaration is an annotation, that of a dataclass field or of a function parameter. A value of another type is refused,
 never converted, with two exceptions that lose nothing: a whole number or a fraction where a number is declared, if a float holds
-it exactly, and NumPy scalars, which become Python's. pydantic and msgspec would bring the parsing, but neither accepts NumPy
-scalars nor speaks in sentences; this is shorter than what would have to go around them.
+it exactly, and NumPy scalars, which become Python's. pydantic and msgspec would do the parsing, but neither accepts NumPy
+scalars or words its errors as sentences; this is shorter than the code that either would need around it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def from_text(text: str, kind: Any, name: str) -> Any:
     Raises
     ------
     ValueError
-        A text that is no such value.
+        A text that is not such a value.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def from_text(text: str, kind: Any, name: str) -> Any:
             except ValueError:
                 continue
     if os.PathLike in kinds and not text:
-        raise ValueError(f"{name} is empty; give a path, . for the folder you are in.")
+        raise ValueError(f"{name} is empty; give a path, such as . for the current folder.")
     if str in kinds or os.PathLike in kinds:
         return text
     words = described(kind).removesuffix(f" or {WORDS[type(None)]}")  # which no text stands for
@@ -105,7 +105,7 @@ def from_text(text: str, kind: Any, name: str) -> Any:
 
 
 def known(name: str, names: Iterable[str], whose: str) -> None:
-    """Refuse a key that is not one of `names`, and say the nearest one and all others.
+    """Refuse a key that is not one of `names`, and list them, the nearest one first.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def known(name: str, names: Iterable[str], whose: str) -> None:
         return
     near = difflib.get_close_matches(str(name), there, 1)
     meant = f" (did you mean {near[0]!r}?)" if near else ""
-    raise ValueError(f"{whose} has no {shown(name)}{meant}; there are {', '.join(there)}.")
+    raise ValueError(f"{whose} has no {shown(name)}{meant}; it has {', '.join(there)}.")
 
 
 def checked(values: Mapping[str, Any], function: Callable[..., Any], whose: str) -> dict[str, Any]:

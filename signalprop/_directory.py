@@ -1,16 +1,16 @@
-r"""A directory that outlives its process: one writer at a time, every file whole or noticed.
+r"""A directory that outlives its process: one writer at a time, and no damaged file goes unnoticed.
 
 `signalprop run` and `signalprop train` keep their work in one of these. What holds for both:
 
 - A lock: a second process is refused and told who holds it. The system frees it when the holder dies. On a file system without
   locks a file named ``lock.held`` takes its place; that one stays behind when its process is killed, and the refusal says so.
-- What decides the numbers stands in one file of JSON: the kind of directory, the format, the plan or the settings and data, the
+- What decides the numbers is in one JSON file: the kind of directory, the format, the plan or the settings and data, the
   versions of the numerical libraries and a fingerprint of the code. It begins with the SHA-256 of the rest; any other plan,
   version or code is refused. Its digest, the `origin`, is repeated in every other file that is read back.
 - A sealed file is the SHA-256 of the rest in hexadecimal, a line end, and the rest.
-- A file is written under a random new name that no link can stand at, flushed to disk and renamed: a crash leaves the old file or
-  the new one.
-- Nothing is read but regular files, through no symbolic link, and up to a size that is known before.
+- A file is written under a random new name, where no link can be waiting, flushed to disk and renamed: a crash leaves the old
+  file or the new one.
+- Only regular files are read, never through a symbolic link, and only up to a size known in advance.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.
 
 
 class DamagedError(ValueError):
-    """A file that is there and is not what was written; `reason` goes on after its path."""
+    """A file that exists but is not what was written; `reason` continues the sentence after its path."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} {reason}.")
@@ -52,16 +52,16 @@ class Directory:
     Parameters
     ----------
     path
-        Made if it is not there.
+        Created if it does not exist.
     kind
         One of `KINDS`.
     again
-        What to do after making room on a full disk, as words.
+        What to do after making room on a full disk, in words.
 
     Raises
     ------
     ValueError
-        No path, a path that is no folder, a directory of another kind.
+        An empty path, a path that is not a folder, a directory of another kind.
     OSError
         Another process works in it, or it cannot be written.
     """
@@ -87,7 +87,7 @@ class Directory:
             raise
 
     def sweep(self, folder: str = ".") -> None:
-        """Remove what a process that was killed left half-written in a folder of the directory: names as `replace` makes."""
+        """Remove what a killed process left half-written in a folder of the directory: names such as `replace` makes."""
         for left in (self.path / folder).iterdir():
             if _PART.fullmatch(left.name) and not left.is_dir():
                 left.unlink()
@@ -99,7 +99,7 @@ class Directory:
         differ: Callable[[dict[str, Any], dict[str, Any]], str | None],
         mend: str,
     ) -> dict[str, Any]:
-        """Hold `facts`, and the versions of `libraries`, against what the directory was begun with; write them if it is new.
+        """Compare `facts` and the versions of `libraries` with those the directory was begun with; write them if it is new.
 
         Parameters
         ----------
@@ -108,14 +108,14 @@ class Directory:
         libraries
             Distributions whose version may change digits.
         differ
-            From the held and the given facts to a sentence that refuses them, or None.
+            Takes the recorded and the given facts; returns a sentence that refuses them, or None.
         mend
             What to do about a damaged file, as a sentence.
 
         Returns
         -------
         dict
-            The facts of the directory: those that were held if there were any.
+            The facts of the directory: those recorded before, if there were any.
         """
         path = self.path / KINDS[self.kind]
         try:
@@ -177,9 +177,9 @@ class Directory:
         Raises
         ------
         FileNotFoundError
-            Not there.
+            It does not exist.
         DamagedError
-            No regular file, or larger than it can be.
+            Not a regular file, or larger than it can be.
         OSError
             It cannot be read.
         """
@@ -202,10 +202,10 @@ class Directory:
             return file.read(largest + 1)
 
     def read_sealed(self, name: str, largest: int) -> bytes:
-        """The content of a sealed file; raises as `read`, and `DamagedError` where the checksum does not fit."""
+        """The content of a sealed file; raises as `read`, and `DamagedError` where the checksum does not match."""
         checksum, _, rest = self.read(name, largest + 65).partition(b"\n")
         if checksum != hashlib.sha256(rest).hexdigest().encode():
-            raise DamagedError(self.path / name, f"does not have the checksum it names ({len(rest)} bytes)")
+            raise DamagedError(self.path / name, f"does not match its checksum ({len(rest)} bytes)")
         return rest
 
     def read_json(self, name: str) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class Directory:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(path, f"cannot be read ({error or type(error).__name__})") from None
         if not intact:
-            raise DamagedError(path, "cannot be read (it does not have the checksum it names)")
+            raise DamagedError(path, "cannot be read (it does not match its checksum)")
         return dict(found)
 
     def replace(self, name: str, content: bytes) -> None:
@@ -227,7 +227,7 @@ class Directory:
         Raises
         ------
         OSError
-            The disk is full or the file cannot be written, and what was there before still is; or the lock was taken away.
+            The disk is full or the file cannot be written, which leaves the old file as it was; or the lock was taken away.
         """
         path = self.path / name
         self._own()
@@ -264,7 +264,7 @@ class Directory:
             raise self._explained(error, path, len(content)) from error
 
     def close(self) -> None:
-        """Give the directory up."""
+        """Release the directory."""
         if self._held is not None:
             self._held.unlink(missing_ok=True)
         os.close(self._lock)
@@ -291,11 +291,11 @@ class Directory:
             mine = False
         if not mine:
             raise OSError(
-                f"the lock of {self.path} was removed meanwhile: another process may work there; nothing more is written."
+                f"the lock of {self.path} was removed meanwhile: another process may be working there; nothing more is written."
             )
 
     def _take(self) -> int:
-        """Take the lock; the system takes it back from a process that dies."""
+        """Take the lock; the system frees it when the process dies."""
         path = self.path / "lock"
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
@@ -359,7 +359,7 @@ def _origin(facts: dict[str, Any]) -> str:
 
 
 def _in_use(path: Path, holder: bytes) -> str:
-    name = holder.decode(errors="replace").strip() or "one that does not say its name"
+    name = holder.decode(errors="replace").strip() or "which one is not known"
     return f"{path} is in use by another process ({name})"
 
 

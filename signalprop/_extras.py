@@ -1,4 +1,4 @@
-"""Libraries that only a part of the package needs, and what to do where one is missing."""
+"""Libraries that only part of the package needs, and what to do where one is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Library = Literal["torch", "jax", "distributed", "sklearn"]
 class _Entry(NamedTuple):
     name: str
     package: str
-    """What `pip install` calls it: the library itself, which is found from a checkout and from an index alike."""
+    """What `pip install` calls it: the library itself, which works from a checkout as well."""
 
 
 _LIBRARIES: dict[Library, _Entry] = {
@@ -31,7 +31,7 @@ def missing(what: str, library: Library) -> str:
 
 
 def installed(library: Library) -> bool:
-    """Whether the library can be imported; it is not."""
+    """Whether the library can be imported; this does not import it."""
     try:
         return find_spec(library) is not None
     except ValueError:  # made unavailable in sys.modules
@@ -40,7 +40,7 @@ def installed(library: Library) -> bool:
 
 @contextmanager
 def required(what: str, library: Library) -> Iterator[None]:
-    """Around the imports of a library: where it is missing, say who needs it and how it is installed."""
+    """Wrap the imports of a library: where it is missing, say who needs it and how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:

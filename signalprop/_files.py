@@ -1,4 +1,4 @@
-"""Files outside of the directories of runs and trainings: read whole or refused with a sentence, written whole or not at all."""
+"""Files outside the directories of runs and trainings: read whole or refused with a sentence, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def require_regular(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     FileNotFoundError
-        Nothing is there.
+        There is nothing at this path.
     ValueError
-        Something else than a file.
+        Something other than a file.
     """
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
@@ -42,7 +42,7 @@ def read_text(path: str | os.PathLike[str], largest: int = LARGEST) -> str:
     OSError
         It cannot be read.
     ValueError
-        No path; it is no regular file, larger than `largest` bytes, or no UTF-8.
+        Not a path, or not a regular file of at most `largest` bytes in UTF-8.
     """
     path = path_of(path, "path")
     require_regular(path)
@@ -66,7 +66,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     OSError
         It cannot be read.
     ValueError
-        Something else than JSON.
+        Not a JSON object.
     """
     try:
         found = json.loads(read_text(path))
@@ -79,12 +79,12 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 @contextmanager
 def our_own(path: object) -> Iterator[None]:
-    """Say of a file that comes with this package, and that is read in the block, when it is damaged or gone.
+    """For a block that reads a file of this package: say so where the file is damaged or missing.
 
     Raises
     ------
     ValueError
-        With what to do.
+        The file cannot be read; the message says what to do.
     """
     try:
         yield
@@ -96,9 +96,9 @@ def our_own(path: object) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write what shall stand at `path`: it is put there when the block ends well, and a crash leaves what was there.
+    """A file that takes its place at `path` when the block ends without an error; a crash leaves what was there.
 
-    It has a random new name until then, that no link can stand at, and is on disk before it takes its place.
+    Until then it has a random new name, where no link can be waiting, and it is on disk before it takes its place.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The style of every figure, whatever a matplotlibrc of the user says."""
+"""The style of every figure, whatever the user's matplotlibrc says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def house_style() -> AbstractContextManager[None]:
-    """Matplotlib's own defaults and ``style.mplstyle`` on top, for as long as the context lasts."""
+    """Matplotlib's own defaults with ``style.mplstyle`` on top, inside the context."""
     import matplotlib.pyplot as plt
 
     return plt.style.context(["default", str(Path(__file__).with_name("style.mplstyle"))])

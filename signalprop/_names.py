@@ -1,4 +1,4 @@
-"""Names of choices that parts of the package which need PyTorch have, for those that do not load it."""
+"""Names of choices in the parts of the package that need PyTorch, for the parts that do not load it."""
 
 from __future__ import annotations
 

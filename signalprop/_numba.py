@@ -3,8 +3,8 @@
 numba's own ``cache=True`` refuses to define a function where no directory can be written, and stops on a damaged file or a
 full disk. Here a cache that is missing, damaged, or cannot be written means that the kernel is compiled anew. A data file
 carries its checksum and the signature it belongs to: a flipped bit is noticed before the code runs, and so is a file that
-two first starts have written at once. The cache is keyed by the file of the compiled function alone, so a kernel and
-the compiled functions that it calls live in one file.
+two processes wrote at once on their first start. The cache is keyed by the file of the compiled function alone, so a kernel
+and the compiled functions that it calls live in one file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers of any size as a reader in a hurry wants them."""
+"""Numbers of any size, quick to read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def plain(log_value: float) -> float | None:
 
 
 def finite(value: Any) -> Any:
-    """The value, or None where it is a number that JSON does not have."""
+    """The value, or None where JSON has no such number."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -36,7 +36,7 @@ def show(log_value: float) -> str:
 
 
 def show_value(value: float) -> str:
-    """A number that is not negative, or NaN, readable at any size."""
+    """A non-negative number, or NaN, readable at any size."""
     return show(-math.inf if value == 0.0 else math.log(value))
 
 
@@ -46,7 +46,7 @@ def counted(count: int, one: str) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number that is not negative, in so many digits: 88.4, 0.0131, 12 000, 4*10^-9.
+    """A non-negative number to so many digits: 88.4, 0.0131, 12 000, 4*10^-9.
 
     Examples
     --------
@@ -68,13 +68,13 @@ def power(value: float) -> str:
 
 
 def rounded(value: int) -> str:
-    """Two digits of a large number, three digits apart; small ones as they are."""
+    """A large number to two digits, in groups of three; small ones as they are."""
     digits = max(0, len(str(value)) - 2) if value >= 1000 else 0
     return f"{round(value, -digits):,}".replace(",", " ")
 
 
 def percent(share: float) -> str:
-    """A share that is not negative in per cent, two digits: 4.4 %, 490 %, 3*10^-7 %.
+    """A non-negative share in per cent, to two digits: 4.4 %, 490 %, 3*10^-7 %.
 
     Examples
     --------

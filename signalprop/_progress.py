@@ -1,4 +1,4 @@
-"""Progress of long work, on a meter that can be exchanged.
+"""Progress of long work, on a meter that can be replaced.
 
 Long work asks for a `bar` and reports shares to it; the meter in use decides what becomes of them: `rich_meter` on a terminal,
 `text_meter` on one that cannot move its cursor (TERM=dumb), `no_meter` in a pipe. `using` sets another.
@@ -19,7 +19,7 @@ _LINES_APART = 10.0  # seconds between two lines of the text meter
 
 
 class Report(Protocol):
-    """Told which share of the work is done, and perhaps another text to stand beside it."""
+    """Takes the share of the work that is done, and optionally new text to show beside it."""
 
     def __call__(self, share: float, text: str = ...) -> None:
         """Show the share."""
@@ -85,13 +85,13 @@ def bar(title: str) -> AbstractContextManager[Report]:
 
 
 def shown() -> bool:
-    """Whether somebody looks, so that words beside the share are worth making."""
+    """Whether anybody is watching, so that text beside the share is worth composing."""
     return (_CHOSEN.get() or _of_the_stream()) is not no_meter
 
 
 @contextmanager
 def using(meter: Meter) -> Iterator[None]:
-    """Report to this meter inside of the context."""
+    """Report to this meter inside the context."""
     before = _CHOSEN.set(meter)
     try:
         yield

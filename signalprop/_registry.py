@@ -1,4 +1,4 @@
-"""Registries: what can be named, of one kind each, written once and read by Python, the command line and the citations."""
+"""Registries: the names of one kind of thing each, written once and read by Python, the command line and the citations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Later:
-    """A record that is loaded when it is first asked for; its name can be listed without."""
+    """A record that is loaded when it is first asked for; listing its name does not load it."""
 
     where: str
     """``module:name``."""
@@ -34,7 +34,7 @@ class Registry(Mapping[str, Record], Generic[Record]):
     Parameters
     ----------
     kind
-        What the records are, as the argument that picks one is called: ``"task"``, ``"criterion"``.
+        What the records are, named like the argument that picks one: ``"task"``, ``"criterion"``.
     record
         Class of the records.
     records
@@ -63,22 +63,24 @@ class Registry(Mapping[str, Record], Generic[Record]):
         Raises
         ------
         ValueError
-            A name that is taken, or is not in lower case with digits, ``-`` and ``_`` inside; a record of another class.
+            A name that is taken, or is not lower-case letters and digits with ``-`` or ``_`` between; a record of another class.
         """
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(f"the name of a {self.kind} is in lower case, digits, '-' and '_', got {shown(name)}.")
+            raise ValueError(
+                f"the name of a {self.kind} must be lower-case letters, digits, '-' and '_', got {shown(name)}."
+            )
         if name in self._records:
-            raise ValueError(f"the {self.kind} {name!r} is registered already; take another name.")
+            raise ValueError(f"the {self.kind} {name!r} is already registered; choose another name.")
         self._records[name] = record if isinstance(record, Later) else self._of_its_class(record)
 
     def _of_its_class(self, record: Any) -> Record:
         if not isinstance(record, self._record):
-            raise ValueError(f"a {self.kind} is registered as a {self._record.__name__}, got {shown(record)}.")
+            raise ValueError(f"the record of a {self.kind} must be a {self._record.__name__}, got {shown(record)}.")
         return record
 
     @contextmanager
     def with_record(self, name: str, record: Record) -> Iterator[None]:
-        """Have a record inside of the context only."""
+        """Register a record inside the context only."""
         self.register(name, record)
         try:
             yield
@@ -91,7 +93,7 @@ class Registry(Mapping[str, Record], Generic[Record]):
         Raises
         ------
         ValueError
-            There is none; the message lists the names and calls the argument `argument`, else by the kind.
+            There is none; the message lists the names and calls the argument `argument`, by default the kind.
         """
         return self[self.named(name, argument)]
 
@@ -107,7 +109,7 @@ class Registry(Mapping[str, Record], Generic[Record]):
             record = self._records[name] = self._of_its_class(record.load())
         return record
 
-    def __contains__(self, name: object) -> bool:  # of Mapping it would load the record
+    def __contains__(self, name: object) -> bool:  # Mapping's would load the record
         return name in self._records
 
     def __iter__(self) -> Iterator[str]:
@@ -121,7 +123,7 @@ class Registry(Mapping[str, Record], Generic[Record]):
 
 
 class Gathered(Mapping[str, Record], Generic[Record]):
-    """A mapping that is put together anew at each look, so that what is registered later is in it.
+    """A mapping that is rebuilt at each access, so that it has what is registered later.
 
     Examples
     --------

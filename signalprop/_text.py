@@ -16,7 +16,7 @@ def columns() -> int:
 
 
 def lines_of(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """A paragraph in lines of at most `width`, no number parted from its per cent or inside; longer words stay whole."""
+    """A paragraph in lines of at most `width`; numbers and their per cent signs stay together, and longer words stay whole."""
     return [
         line.replace("\u00a0", " ")
         for line in textwrap.wrap(

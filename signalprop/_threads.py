@@ -1,7 +1,7 @@
 """One way to use all cores: kernels that release the interpreter lock, on a few threads that can be told to stop.
 
 Python sees Ctrl-C in the main thread, and only between two of its own instructions. So work is done on other threads, and
-whoever waits for them can leave at any moment: tasks that nobody has begun are dropped, and those at work are told to stop.
+whoever waits for them can leave at any moment: tasks that have not begun are dropped, and running ones are told to stop.
 A task is told by its flag, an array of one number that compiled loops look at (`stop_flag`), or by `go_on` between two steps
 in Python.
 """
@@ -63,7 +63,7 @@ def left_behind() -> bool:
 def first_done(futures: Iterable[Future[Result]]) -> set[Future[Result]]:
     """Wait until some of the tasks are done.
 
-    In slices: a Ctrl-C that comes in the moment in which a wait begins would be heard at the end of that wait.
+    It waits in slices: a Ctrl-C at the moment when a wait begins is noticed only once that wait ends.
     """
     waiting = list(futures)
     while not (done := wait(waiting, GLANCE, FIRST_COMPLETED).done):
@@ -82,8 +82,8 @@ def thread_map(
 ) -> Iterator[Result]:
     """Yield ``function(item)`` in the order of `items`, computed on `workers` threads (default: all cores).
 
-    An exception of a task is raised here. After one, after Ctrl-C, and when the generator is closed, no further task is begun
-    and those at work are told to stop. With `inline` a single task, or all tasks of a single worker, are done by the calling
+    An exception in a task is raised here. After one, after Ctrl-C, and when the generator is closed, no further task is begun
+    and running ones are told to stop. With `inline` a single task, or all tasks of a single worker, are done by the calling
     thread, which saves a tenth of a millisecond; Ctrl-C then waits for a task to end.
     """
     tasks = list(items)
@@ -123,11 +123,11 @@ class Threads:
         return future
 
     def tell(self) -> None:
-        """Drop the tasks that nobody has begun, and tell the others to stop."""
+        """Drop the tasks that have not begun, and tell the others to stop."""
         self._flag[0] = 1
 
     def stop(self) -> None:
-        """As `tell`, and wait a second at most for the tasks."""
+        """As `tell`, and wait at most a second for the tasks."""
         self.tell()
         for _ in self._threads:
             self._tasks.put(None)

@@ -1,4 +1,4 @@
-"""What a computation is to be cited by: the record that fields, methods, criteria, tasks and the rest carry with them.
+"""What to cite for a computation: the record that fields, methods, criteria, tasks and the rest carry with them.
 
 `signalprop.citations` gathers them; what is registered with a topic of its own can be cited without a line there.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 ENSEMBLE = ("seleznova2026", "ginibre1965")
-"""References of what holds for Gaussian weights as such."""
+"""References for Gaussian weights in general."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Topic:
 
 
 Cites = Topic | str
-"""A topic of one's own, or the name of the topic of another."""
+"""A topic, or the name of a topic that something else carries."""
 
 
 def spelled(name: str) -> str:

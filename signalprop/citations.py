@@ -137,21 +137,21 @@ ALIASES: Mapping[str, str] = Gathered(_aliases)
 
 
 def cite(*topics: str, **options: str) -> str:
-    """BibTeX of what computations used, a comment above the references of each topic.
+    """BibTeX for what computations used, with a comment above the references of each topic.
 
     Parameters
     ----------
     *topics
         Names of commands, public functions, methods, layers, tasks; without any, the software and the main paper. The
-        software is always among what comes back.
+        software is always included.
     **options
         ``field``, ``method``, ``activation``, ``criterion``, ``kind``, ``layer``, ``task``, as given to what was called.
-        What is left out has the default of that function.
+        An option left out has the default of that function.
 
     Raises
     ------
     ValueError
-        A topic or a value that is not known, or an option that none of the topics has; the message lists what there is.
+        A topic or a value that is not known, or an option that none of the topics has; the message lists those that exist.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def resolve(*topics: str, **options: str) -> tuple[str, ...]:
     known = {option for name in given for option in TOPICS[name].options}
     for option in chosen:
         if option not in known:
-            has = f"the options there are {', '.join(sorted(known))}" if known else "there are no options"
+            has = f"the options are {', '.join(sorted(known))}" if known else "there are no options"
             raise ValueError(f"{' and '.join(map(repr, topics)) or 'the software'} has no option {option!r}; {has}.")
     found = ["software"]
     for name in given:
@@ -227,7 +227,7 @@ def fields(key: str) -> dict[str, str]:
 
 
 def names() -> tuple[str, ...]:
-    """All names of topics, their other names included."""
+    """All names of topics, aliases included."""
     return tuple(sorted({*TOPICS, *ALIASES}))
 
 
@@ -262,7 +262,7 @@ def _chosen(option: str, value: str) -> str:
     if picked is None:
         raise ValueError(f"{option} must be one of {', '.join(CHOICES[option])}, got {shown(value)}.")
     if picked not in TOPICS:
-        raise ValueError(f"{option}={value!r} was registered to be cited as {picked!r}, which is no topic.")
+        raise ValueError(f"{option}={value!r} was registered to be cited as {picked!r}, which is not a topic.")
     return picked
 
 

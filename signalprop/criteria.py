@@ -13,7 +13,7 @@ from signalprop.initialization.criteria import CRITERIA
 class Criterion(StrEnum):
     """What a scale is asked to do: the criteria that come with the package, for those who prefer a member to a name.
 
-    What there is, those registered later included, stands in `signalprop.initialization.CRITERIA`; `signalprop.safe_scale` has
+    All criteria, including those registered later, are in `signalprop.initialization.CRITERIA`; `signalprop.safe_scale` has
     the definitions.
 
     Examples
@@ -67,7 +67,7 @@ def as_sense(criterion: str) -> Sense:
 
 
 def refuse_unread(criterion: str, options: Mapping[str, Collection[str]], given: Mapping[str, object]) -> None:
-    """Refuse an option that was given (is not None) and that the criterion does not read; `options` are those each reads.
+    """Refuse an option that was given (is not None) but that the criterion does not read; `options` maps each to those it reads.
 
     Raises
     ------

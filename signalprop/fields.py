@@ -46,7 +46,7 @@ class Field(StrEnum):
             complex=Topic(
                 "complex weights: proved; the coefficients are Hultman numbers", ("seleznova2026",), ("hultman",)
             ),
-            quaternion=Topic("quaternion weights: those of real ones at width -2n", ("mulase2003", "bryc2009")),
+            quaternion=Topic("quaternion weights: the energies of real ones at width -2n", ("mulase2003", "bryc2009")),
         )
 
     @property
@@ -56,7 +56,7 @@ class Field(StrEnum):
 
 
 PROVED_FIRST = tuple(sorted(Field, key=lambda field: field is not Field.COMPLEX))
-"""Every field, that whose energies are proved before the others."""
+"""Every field, the one whose energies are proved first."""
 
 
 def as_field(field: str) -> Field:
@@ -78,8 +78,8 @@ def as_field(field: str) -> Field:
 def by_field(field: Field, *, real: T, complex: T, quaternion: T) -> T:
     """Choose by field, given as a `Field` or its name, with a value for every one of them.
 
-    All choices between fields go through here (or through a `match` with `assert_never`), so that a field that is
-    added is a type error wherever it has no answer yet, never another field's answer.
+    All choices between fields go through here (or through a `match` with `assert_never`), so that a new field is a
+    type error wherever it has no answer yet, and never gets another field's answer.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def choices(options: Iterable[str]) -> str:
     Raises
     ------
     ValueError
-        No list, or one without names.
+        Not a list, or an empty one.
     """
     names = [repr(str(option)) for option in listed(options, "options", "names")]
     if not names:

@@ -7,8 +7,8 @@ rnn       ``h <- W h``            Q_{n,k} = E||W^k x||^2/n        ``rnn_energy``
 driven    ``h <- W h + x``        S_{n,t} = E||h(t)||^2/n         ``lru_energy``
 ========  ======================  ==============================  =====================================
 
-The driven model has a dense W and a fresh input at every step. It was called ``"lru"`` here and is so called in the
-literature (arXiv:2605.05113); that name is still understood. It is *not* the diagonal layer of the same name
+The driven model has a dense W and a fresh input at every step. It used to be called ``"lru"`` here, and still is in the
+literature (arXiv:2605.05113); that name is still accepted. It is *not* the diagonal layer of the same name
 (Orvieto et al., arXiv:2303.06349), which lives in `signalprop.recurrences.lru` and `signalprop.nn.LRU`.
 """
 
@@ -67,7 +67,7 @@ def as_model(model: str, name: str = "model") -> Model:
 
 
 def by_model(model: Model, *, rnn: T, driven: T) -> T:
-    """Choose by model, with a value for each: a model that is added is a type error wherever it has no answer yet.
+    """Choose by model, with a value for each: a new model is a type error wherever it has no answer yet.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Energies to any number of digits with a rigorous error bound: ball arithmetic (Arb, through python-flint).
 
 Every value is computed as a ball, a midpoint and a radius that is proved to contain the exact value of the formula; the
-working precision is raised until the radius is below half a unit of the last digit asked. Nothing here is shared with
+working precision is raised until the radius is below half a unit of the last digit asked for. Nothing here is shared with
 `signalprop.energy`.
 """
 
@@ -33,7 +33,7 @@ def rnn_energy(n: int, k: int, field: str = "real", digits: int = 50, *, scale: 
     Parameters
     ----------
     n, k
-        Width 1 <= n <= 1e30; depth 0 <= k <= 100000 (complex), 0 <= k <= 3000 (real, quaternion; O(k^2) terms, 5 s at the end).
+        Width 1 <= n <= 1e30; depth 0 <= k <= 100000 (complex), 0 <= k <= 3000 (real, quaternion; O(k^2) terms, 5 s at k = 3000).
     field
         ``"complex"`` (P), ``"real"`` or ``"quaternion"`` (V).
     digits
@@ -44,7 +44,7 @@ def rnn_energy(n: int, k: int, field: str = "real", digits: int = 50, *, scale: 
     Returns
     -------
     mpf
-        An mpmath number of a context of its own with that many digits: it prints all of them and keeps them in arithmetic,
+        An mpmath number in a context of its own with that many digits: all of them are printed and kept in arithmetic,
         and the global precision of mpmath is left alone. ``mpmath.mpf(value)`` brings it into the global context.
 
     Raises

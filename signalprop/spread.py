@@ -2,7 +2,7 @@ r"""How far draws of one recurrence scatter: the relative variance of the energy
 
 .. math:: v_{n,k} = \frac{\mathrm{Var}\,\lVert W^kx\rVert^2}{(\mathrm E\,\lVert W^kx\rVert^2)^2}
 
-It is what the error of a sample mean rests on: the mean of N draws has the relative standard error sqrt(v/N) exactly. For
+It sets the error of a sample mean: the mean of N draws has a relative standard error of exactly sqrt(v/N). For
 complex weights it is a sum of non-negative terms at any n and k, and near k = c sqrt(n) it tends to g(c)/sqrt(n)
 (`critical_variance`): the energy of one draw concentrates, but only like n^{-1/4}.
 """
@@ -22,7 +22,7 @@ from signalprop._checks import flag, positive_float, shown, whole_number
 from signalprop.fields import Field, as_field
 
 Floats = NDArray[np.float64]
-MAX_SUM_K = 400  # the sum over partitions takes k^3/6 terms, a quarter of a second here; beyond, its limit
+MAX_SUM_K = 400  # the sum over partitions takes k^3/6 terms, a quarter of a second here; beyond, its limit is used
 _SERIES_C = 0.02  # below, three terms in 1/n have twelve digits
 _CRITICAL_SERIES_C = 0.3
 _CRITICAL_SERIES = (1.0, 1 / 3, 3 / 20, 61 / 1260, 67 / 5670, 5717 / 2494800, 13163 / 35380800, 36077 / 681080400)
@@ -36,7 +36,7 @@ def relative_variance(n: int, k: int, field: str = "real", *, log: bool = False)
     Parameters
     ----------
     n, k
-        Width, 1 <= n <= 1e18; depth k >= 0: complex weights to 400 or 3 sqrt(n), real and quaternion ones to 12.
+        Width, 1 <= n <= 1e18; depth k >= 0, up to 400 or 3 sqrt(n) for complex weights, up to 12 for real and quaternion ones.
     field
         ``"complex"``, ``"real"`` or ``"quaternion"``.
     log

@@ -1,6 +1,6 @@
 """The energies as SymPy expressions: symbolic width, symbolic depth where a closed form allows it, large-n expansions.
 
-Everything is derived at the call from `signalprop.moments` or from the closed forms; nothing is typed in. ``latex(expression)``
+Everything is derived when called, from `signalprop.moments` or from the closed forms; nothing is typed in. ``latex(expression)``
 is SymPy's, re-exported.
 """
 
@@ -71,7 +71,7 @@ def rnn_energy(n: Any, k: Any, field: str = "real", *, scale: Any = 1) -> sympy.
     Parameters
     ----------
     n
-        A symbol, an integer, or a name like ``"n"`` (a positive integer symbol is made of it).
+        A symbol, an integer, or a name like ``"n"`` (made into a positive integer symbol).
     k
         The same; a symbolic depth needs complex weights, whose closed form has rising and falling factorials
         (``expression.rewrite(sympy.gamma)`` turns them into gamma functions).

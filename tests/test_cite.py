@@ -182,7 +182,7 @@ def test_names_in_any_spelling():
     [
         (["enrgy"], {}, r"a topic must be one of .*energy.*, got 'enrgy'\."),
         (["energy"], {"field": "reel"}, r"field must be one of complex, real, quaternion, got 'reel'\."),
-        (["energy"], {"method": "krylov"}, r"'energy' has no option 'method'; the options there are field\."),
+        (["energy"], {"method": "krylov"}, r"'energy' has no option 'method'; the options are field\."),
         (["hill"], {"field": "real"}, r"'hill' has no option 'field'; there are no options\."),
         ([], {"field": "real"}, r"the software has no option 'field'; there are no options\."),
         (["energy"], {"colour": "red"}, r"an option must be one of field, method, .*, got 'colour'\."),

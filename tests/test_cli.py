@@ -187,7 +187,7 @@ def test_other_layers(arguments):
         ),
         (
             ["run", "pyproject.toml", "--directory", "/tmp/run"],
-            "a plan has no 'build-system'; there are fields, n, k, c",
+            "a plan has no 'build-system'; it has fields, n, k, c",
         ),
         (["run", "pyproject.toml"], "--directory"),
         (["resample"], "No such command 'resample'"),

@@ -43,7 +43,7 @@ def test_what_a_killed_process_left_without_locks_is_named(tmp_path, no_flock):
         opened(tmp_path)
     (tmp_path / "lock.held").unlink()
     os.mkfifo(tmp_path / "lock.held")
-    with pytest.raises(OSError, match="one that does not say its name"):
+    with pytest.raises(OSError, match="which one is not known"):
         opened(tmp_path)
 
 

@@ -55,11 +55,13 @@ def half():
 def test_names_are_refused_in_a_sentence():
     colours = Registry("colour", str, {"red": "#f00"})
     for name in ("Red", "", "dark red", "-red", 3, None):
-        with pytest.raises(ValueError, match=r"the name of a colour is in lower case, digits, '-' and '_', got "):
+        with pytest.raises(
+            ValueError, match=r"the name of a colour must be lower-case letters, digits, '-' and '_', got "
+        ):
             colours.register(name, "#a00")
-    with pytest.raises(ValueError, match="the colour 'red' is registered already"):
+    with pytest.raises(ValueError, match="the colour 'red' is already registered"):
         colours.register("red", "#a00")
-    with pytest.raises(ValueError, match="a colour is registered as a str, got 7"):
+    with pytest.raises(ValueError, match="the record of a colour must be a str, got 7"):
         colours.register("seven", 7)
     for name in ("blue", None, 3, ["red"], "Red"):
         with pytest.raises(ValueError, match=r"^colour must be one of 'red', got "):
@@ -229,7 +231,9 @@ def test_topics_of_one_name_stay_apart():
 
 def test_what_cannot_be_cited_is_said():
     with TASKS.with_record("toy", TaskEntry(toy_task, "a toy", "nothing")):
-        with pytest.raises(ValueError, match="task='toy' was registered to be cited as 'nothing', which is no topic"):
+        with pytest.raises(
+            ValueError, match="task='toy' was registered to be cited as 'nothing', which is not a topic"
+        ):
             citations.cite("train", task="toy")
         assert citations.references("train", task="copy")
     unknown = TaskEntry(toy_task, "a toy", Topic("a toy", ("nobody1900",)))

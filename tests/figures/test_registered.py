@@ -93,7 +93,7 @@ def test_every_record_is_whole(name):
 
 
 def test_what_is_no_record_is_refused():
-    with pytest.raises(ValueError, match="a figure is registered as a FigureRecord, got 'x'"):
+    with pytest.raises(ValueError, match="the record of a figure must be a FigureRecord, got 'x'"):
         FIGURES.register("toy", "x")
-    with pytest.raises(ValueError, match="the figure 'training' is registered already"):
+    with pytest.raises(ValueError, match="the figure 'training' is already registered"):
         FIGURES.register("training", TOY)

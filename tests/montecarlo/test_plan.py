@@ -65,7 +65,7 @@ def test_files(tmp_path):
         ("fields = [", "plan.toml: the text of the plan is not a TOML file"),
         ("n = 10\nk = 1\n", "a plan needs 'fields', which has no default, such as fields ="),
         ('fields = "real"\nk = 1\n', "a plan needs 'n'"),
-        ('fields = "real"\nn = 1\nk = 1\ndirectory = "/etc"\n', "a plan has no 'directory'; there are fields, n, k, c"),
+        ('fields = "real"\nn = 1\nk = 1\ndirectory = "/etc"\n', "a plan has no 'directory'; it has fields, n, k, c"),
         (
             'fields = "real"\nn = 1\nk = 1979-05-27\n',
             "k must be a list of whole numbers or a whole number or None, got datetime",

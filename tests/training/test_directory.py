@@ -162,7 +162,7 @@ def test_bits_behind_the_checkpoint_are_made_again(killed, whole):
             r"log\.csv has 0 bytes, and the checkpoint of step 4 goes with \d+",
         ),
         (lambda path: (path / "checkpoint.pt").unlink(), r"log\.csv goes on after step 0, and checkpoint\.pt is gone"),
-        (lambda path: (path / "checkpoint.pt").write_bytes(b""), r"checkpoint\.pt does not have the checksum it names"),
+        (lambda path: (path / "checkpoint.pt").write_bytes(b""), r"checkpoint\.pt does not match its checksum"),
         (lambda path: (path / "settings.json").write_text("{}"), r"settings\.json cannot be read .*Delete it to go on"),
         (lambda path: (path / "settings.json").write_text("[" * 10**5), r"settings\.json cannot be read"),
     ],
@@ -411,7 +411,7 @@ def test_a_lock_that_is_taken_away_stops_the_writing(tmp_path):
         if step == 1:
             (tmp_path / "lock").unlink()
 
-    with pytest.raises(OSError, match=r"the lock of .* was removed meanwhile: another process may work there"):
+    with pytest.raises(OSError, match=r"the lock of .* was removed meanwhile: another process may be working there"):
         train(SETTINGS, directory=tmp_path, progress=take)
 
 

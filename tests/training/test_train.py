@@ -164,7 +164,7 @@ def test_resume_refuses_other_settings_and_start_refuses_a_directory_in_use(tmp_
     train(tiny(steps=5), directory=tmp_path, resume=True)
     assert (tmp_path / "log.csv").read_bytes() == before
     (tmp_path / "checkpoint.pt").write_bytes(b"no checkpoint")
-    with pytest.raises(ValueError, match=r"checkpoint\.pt does not have the checksum it names"):
+    with pytest.raises(ValueError, match=r"checkpoint\.pt does not match its checksum"):
         train(tiny(steps=5), directory=tmp_path, resume=True)
 
 

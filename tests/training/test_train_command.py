@@ -180,7 +180,7 @@ def test_a_name_that_is_none_is_a_sentence(tmp_path, monkeypatch):
         (["--epochs", "2"], "--steps and --epochs exclude each other, got 4 and 2"),
         (["--batch", "65"], "batch must be at most the 64 examples of the training part, got 65"),
         (["--directory", ""], "--directory is empty"),
-        (["--set", "max_lenght=6"], "task listops has no 'max_lenght' (did you mean 'max_length'?); there are train,"),
+        (["--set", "max_lenght=6"], "task listops has no 'max_lenght' (did you mean 'max_length'?); it has train,"),
         (["--set", "train=1e3"], "--set train must be a whole number, got '1e3'"),
         (["--set", "train=true"], "--set train must be a whole number, got 'true'"),
         (["--set", "train="], "--set train must be a whole number, got ''"),
@@ -191,12 +191,12 @@ def test_a_name_that_is_none_is_a_sentence(tmp_path, monkeypatch):
         (["--max-phase", "9"], "--max-phase must lie in (0, 2 pi], got 9"),
         (["--lr", "nan"], "--lr must be a positive finite number, got nan"),
         (["--dropout", "1"], "dropout must lie in [0, 1), got 1.0"),
-        (["--set", "blanks=3"], "task listops has no 'blanks'; there are train, validation"),
+        (["--set", "blanks=3"], "task listops has no 'blanks'; it has train, validation"),
         (["--set", "blanks"], "--set takes NAME=VALUE, got 'blanks'"),
         (["--set", "max_length=6"], "window"),
         (
             ["--task", "listops-files", "--set", "directory=/nowhere"],
-            "has no 'train'; there are directory, name, verify",
+            "has no 'train'; it has directory, name, verify",
         ),
         (["--config", "/nowhere.toml"], "/nowhere.toml"),
         (["--device", "abacus"], "device must be one that PyTorch can use here, got 'abacus'"),
@@ -233,9 +233,9 @@ def test_a_wrong_path_of_the_published_files(tmp_path):
         ("[optimizer]\nlr = 1", r"has 'optimizer'; what is read are the sections"),
         (
             "[model]\nlayers = 3",
-            r"section \[model\] of .*bad\.toml has no 'layers' \(did you mean 'layer'\?\); there are",
+            r"section \[model\] of .*bad\.toml has no 'layers' \(did you mean 'layer'\?\); it has",
         ),
-        ("[model]\nseed = 3", r"section \[model\] of .* has no 'seed'; there are layer, depth"),
+        ("[model]\nseed = 3", r"section \[model\] of .* has no 'seed'; it has layer, depth"),
         ('[task]\nname = "copy"\noptions = 3', r"options of \[task\] must be a table, \[task\.options\], got 3"),
         ('[task]\nname = "copy"\nblanks = 3\n[task.options]\nblanks = 4', "gives the option 'blanks' twice"),
         ("[task]\nblanks = 3", "does not say which task"),
@@ -259,7 +259,7 @@ def test_bad_files_are_sentences(tmp_path, text, sentence):
         (["--set", "directory=/nowhere", "--set", "verify=False"], "--set verify must be true or false, got 'False'"),
         (["--set", "directory=/nowhere", "--set", "verify=1"], "--set verify must be true or false, got '1'"),
         (["--set", "directory=/nowhere", "--set", "verify=true"], "/nowhere/basic_train.tsv is not there"),
-        (["--set", "directory="], "--set directory is empty; give a path, . for the folder you are in."),
+        (["--set", "directory="], "--set directory is empty; give a path, such as . for the current folder."),
     ],
 )
 def test_options_of_the_published_files(tmp_path, arguments, sentence):
@@ -354,7 +354,7 @@ def test_options_in_python_have_the_declared_type_too(options):
         with pytest.raises(ValueError, match=r"^train must be a whole number, got "):
             call()
     with pytest.raises(
-        ValueError, match=r"^task copy has no 'blank' \(did you mean 'blanks'\?\); there are blanks, length"
+        ValueError, match=r"^task copy has no 'blank' \(did you mean 'blanks'\?\); it has blanks, length"
     ):
         make("copy", blank=3)
 
