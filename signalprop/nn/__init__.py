@@ -1,6 +1,6 @@
 """Linear recurrent layers for PyTorch, which is not among the requirements of this package (extra ``torch``).
 
-Loaded when it is first used, as ``signalprop.nn``, or by ``import signalprop.nn``.
+Loaded on first use of ``signalprop.nn``, or by ``import signalprop.nn``.
 """
 
 from signalprop._extras import required

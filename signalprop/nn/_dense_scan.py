@@ -66,7 +66,7 @@ class DenseScan(torch.autograd.Function):
         w, y, initial = ctx.saved_tensors
         lam = dense_scan(w.mT, g.flip(1), torch.zeros_like(initial)).flip(1)
         of_w = lam.flatten(0, 1).mT @ before(y, initial).flatten(0, 1)
-        return of_w, lam, lam[:, :1].sum(1) @ w  # a sum, so that no steps give zero
+        return of_w, lam, lam[:, :1].sum(1) @ w  # a sum, so that zero steps give zero
 
     @staticmethod
     def jvp(ctx: Any, dw: Tensor | None, dx: Tensor | None, dinitial: Tensor | None) -> Tensor:
@@ -81,7 +81,7 @@ class DenseScan(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], w: Tensor, x: Tensor, initial: Tensor) -> tuple[Tensor, int]:
-        """Of one W a batch of batches is one batch; many W go through batched products."""
+        """With one W a batch of batches is one batch; with many W, batched products."""
         if in_dims[0] is not None:
             return torch.func.vmap(in_plain_pytorch, in_dims)(w, x, initial), 0
         size = info.batch_size

@@ -11,7 +11,7 @@ from torch import Tensor
 def is_finite(tensor: Tensor) -> bool:
     """Whether no entry is NaN or infinite; one pass over memory, and one wait for the device."""
     tensor = tensor.detach()
-    # NaN and infinities survive a sum; a sum that overflows by itself is looked at again.
+    # NaN and infinities survive a sum; where the sum itself overflows, look again.
     return math.isfinite(tensor.sum(dtype=_wide(tensor)).item()) or bool(tensor.isfinite().all())
 
 

@@ -17,7 +17,7 @@ from signalprop._cost import refuse_beyond_bounds
 
 
 def tensor(value: Any, name: str) -> Tensor:
-    """Return `value` if it is a tensor of equal lengths."""
+    """Return `value` if it is one dense tensor, with sequences of equal lengths."""
     if isinstance(value, PackedSequence) or (isinstance(value, Tensor) and value.is_nested):
         kind = "a PackedSequence" if isinstance(value, PackedSequence) else "a nested tensor"
         raise ValueError(
@@ -60,7 +60,7 @@ def lengths_of(lengths: Any, batch: int, steps: int) -> Tensor:
 
 
 def of_type(inputs: Tensor, parameter: Tensor) -> None:
-    """Refuse inputs of another type than the parameters, unless autocast or a dispatched tensor decides about types."""
+    """Refuse inputs of another type than the parameters, unless autocast or a dispatched tensor decides on types."""
     if inputs.dtype != parameter.dtype and not torch.is_autocast_enabled(inputs.device.type):
         raise ValueError(
             f"inputs must have the type of the parameters, {parameter.dtype}, got {inputs.dtype}; convert either, or use "
@@ -69,7 +69,7 @@ def of_type(inputs: Tensor, parameter: Tensor) -> None:
 
 
 def within(sequence: Tensor, lengths: Tensor) -> Tensor:
-    """Which steps of a sequence (batch, time, ...) are no padding, (batch, time)."""
+    """Which steps of a sequence (batch, time, ...) are not padding, (batch, time)."""
     steps = torch.arange(sequence.shape[1], device=sequence.device)
     return steps < lengths.to(sequence.device)[:, None]
 

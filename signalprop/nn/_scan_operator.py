@@ -91,7 +91,7 @@ def _adjoint_in_parallel(a: Tensor, y: Tensor, initial: Tensor, g: Tensor) -> tu
     later = a.flip(1).roll(1, 1) if a.shape[1] > 1 else a
     to_x = in_parallel(later, g.flip(1), torch.zeros_like(initial)).flip(1)
     to_a = (to_x * before(y, initial).conj()).sum_to_size(a.shape)
-    to_initial = (a[:, :1] * to_x[:, :1]).sum(1)  # a sum, so that no steps give zero
+    to_initial = (a[:, :1] * to_x[:, :1]).sum(1)  # a sum, so that zero steps give zero
     return to_a, to_x, to_initial
 
 

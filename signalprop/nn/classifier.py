@@ -114,13 +114,13 @@ class SequenceClassifier(nn.Module):
     dropout
         As in `ResidualBlock`.
     bidirectional
-        Whether each block runs one recurrence from each end. The second one then keeps no term D u_t.
+        Whether each block runs one recurrence from each end. The second one then has no term D u_t.
     pooling
         ``"mean"`` over the time steps of each sequence, or ``"last"`` of them.
     check_finite
         Whether to look at the scores for NaN and infinities, which an argmax would hide. It costs next to nothing (and one
-        wait for the device); only when something is found are the layers gone through for where it began. Not done inside
-        `torch.compile` and transforms of `torch.func`, which see no numbers; nor are the values of `lengths` looked at there.
+        wait for the device); only when something is found are the layers searched for where it began. Not done inside
+        `torch.compile` and transforms of `torch.func`, which see no numbers; nor are the values of `lengths` checked there.
     device, dtype
         Of all but the recurrences, which `recurrence` makes.
 
@@ -233,7 +233,7 @@ class SequenceClassifier(nn.Module):
         return inputs, lengths
 
     def _check_tokens(self, inputs: Tensor) -> None:
-        # Only a CPU is asked, where it costs no wait; a GPU stops by an assertion of its own.
+        # Only a CPU is asked, where it costs no wait; a GPU stops with an assertion of its own.
         if self.features is not None or inputs.device.type != "cpu" or not has_numbers(inputs) or not inputs.numel():
             return
         assert isinstance(self.encoder, nn.Embedding)

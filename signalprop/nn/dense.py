@@ -82,7 +82,7 @@ class DenseLinearRNN(Recurrence):
             raise ValueError(f"scale_options must be a dict, got {type(scale_options).__name__}.")
         self.scale_options: ScaleOptions = scale_options or {}
         if self.kernel == "orthogonal" and self.scale_options:
-            raise ValueError(f"an orthogonal kernel has no scale to decide, got scale_options={shown(scale_options)}.")
+            raise ValueError(f"an orthogonal kernel has no scale to choose, got scale_options={shown(scale_options)}.")
         self._refuse_beyond_memory(4 * self.d_state**2)
         self.W = self._empty_dynamics(self.d_state, self.d_state)
         self.B = self._empty(self.d_state, self.d_model)

@@ -35,7 +35,7 @@ class LRU(PlaneRecurrence):
     max_phase
         Largest phase at the start, 0 < max_phase <= 2 pi.
     normalizer
-        ``"recomputed"``: ``gamma_i = sqrt(1 - |lambda_i|^2)`` of the weights of the moment, differentiated like them.
+        ``"recomputed"``: ``gamma_i = sqrt(1 - |lambda_i|^2)`` of the current weights, differentiated like them.
         ``"learned"``: that value at the start, then a parameter of its own, ``gamma_log`` (the authors' code).
     feedthrough, check_finite, device, dtype
         As in `Recurrence`.

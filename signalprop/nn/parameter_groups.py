@@ -1,4 +1,4 @@
-"""Which parameters an optimiser should treat apart."""
+"""Which parameters an optimiser should treat separately."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parameter_groups(
     lr, weight_decay
         Of the rest; not below zero.
     dynamics_factor
-        The learning rate of the dynamics is this times `lr`; below one it is the common practice.
+        The learning rate of the dynamics is this times `lr`; a value below one is common practice.
 
     Returns
     -------

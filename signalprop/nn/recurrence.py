@@ -65,8 +65,8 @@ class Recurrence(nn.Module):
     ``torch.autocast``; the two products with B and C follow autocast. Outputs have the type of the inputs.
 
     The parameters named in `dynamics` stay in float32 at least, also after ``.to(torch.bfloat16)`` or ``.half()``: in
-    bfloat16 phases and decay rates would be off by up to 1 or 2 %, which adds up over the memory of a state, and most steps of
-    a training would be rounded away.
+    bfloat16 phases and decay rates would be off by up to 1 or 2 %, which adds up over the memory of a state, and most
+    training steps would be rounded away.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Recurrence(nn.Module):
     feedthrough
         Whether there is a term D u_t, with D diagonal.
     check_finite
-        Whether inputs and outputs are looked at for NaN and infinities, at the cost of a pass over each. Off, because a loss
+        Whether inputs and outputs are checked for NaN and infinities, at the cost of a pass over each. Off, because a loss
         shows them anyway; `SequenceClassifier` looks where they would be hidden, and then says where they began.
     device, dtype
         Of the parameters; those of the dynamics are of float32 where `dtype` is narrower.
@@ -142,7 +142,7 @@ class Recurrence(nn.Module):
     def state_energy(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Mean of ||x_t||^2 over the batch at each step, (time,): what to log in training.
 
-        With `lengths` (batch,), the mean at step t is over the sequences of at least t steps, and ends with the longest.
+        With `lengths` (batch,), the mean at step t is over the sequences of at least t steps; the last step is that of the longest.
         """
         if not self._accept(inputs).shape[0]:
             raise ValueError("a mean over the batch needs at least one sequence, got a batch of 0.")
@@ -212,7 +212,7 @@ class Recurrence(nn.Module):
         rows, d_model = system.enter.shape
         if state.values.shape[0] != inputs.shape[0]:
             raise ValueError(
-                f"the state is one of {state.values.shape[0]} sequences, got {inputs.shape[0]} sequences of inputs."
+                f"the state has a batch of {state.values.shape[0]}, got a batch of {inputs.shape[0]} inputs."
             )
         own = self._rows()
         if (
@@ -220,7 +220,9 @@ class Recurrence(nn.Module):
             or d_model != self.d_model
             or own not in (None, (len(system.transition), rows))
         ):
-            raise ValueError(f"the state is one of another layer, of {rows} rows and d_model={d_model}, not of {self}.")
+            raise ValueError(
+                f"the state belongs to another layer, with {rows} rows and d_model={d_model}, not to {self}."
+            )
         if self.check_finite and has_numbers(inputs):
             require_finite(inputs, f"the inputs of {self}", ValueError, "check the data or the preceding layer.")
         autocast = torch.is_autocast_enabled(self._device_type())

@@ -21,7 +21,7 @@ class RotRNN(PlaneRecurrence):
     r"""The RotRNN of Biegun et al.: in each head x_t = gamma P Theta P^T x_{t-1} + xi B u_t; y_t = C x_t + D u_t.
 
     P = expm(M - M^T) is orthogonal, Theta turns N/2 planes by angles theta (and leaves one direction alone if N is odd),
-    gamma = exp(-exp(g)) is one number per head, xi = sqrt((1 - gamma^2)/tr(B B^T)) is computed from the weights of the moment
+    gamma = exp(-exp(g)) is one number per head, xi = sqrt((1 - gamma^2)/tr(B B^T)) is computed from the current weights
     and differentiated like them. At the start g is uniform between its values at gamma_min and gamma_max, theta in
     [0, max_phase], the entries of M are standard normal, C has variance 1/d_state, D is standard normal: the law of
     `signalprop.recurrences.rotrnn`, in `signalprop.recurrences.laws` with its source.
@@ -52,8 +52,8 @@ class RotRNN(PlaneRecurrence):
     Notes
     -----
     For white inputs of unit variance each head has E||x_t||^2 = 1 - gamma^{2t}, and 1 at every t with the first-step rule (P);
-    H heads have the sum. Inputs with a mean, or correlated in time, break this, the more the smaller the angles. The
-    state is kept in the coordinates P^T x, in which A is made of planes; for odd N each head carries one zero in addition.
+    H heads have the sum. Inputs with a mean, or correlated in time, break this, most of all at small angles. The
+    state is kept in the coordinates P^T x, in which A is made of planes; for odd N each head carries one extra zero.
     1 - gamma^2 is computed as -expm1(-2 exp(g)), without cancellation. arXiv:2407.07239.
 
     Examples

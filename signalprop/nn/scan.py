@@ -112,7 +112,7 @@ def rotation_scan(decay: Tensor, angle: Tensor, inputs: Tensor, initial: Tensor 
 def log_depth_scan(coefficients: Tensor, inputs: Tensor, initial: Tensor | None = None) -> Tensor:
     """`linear_scan` by about 2 log2 T parallel steps of plain PyTorch, on any device.
 
-    `linear_scan` calls it where there is no compiled loop. Call it for what knows tensors only: `torch.func`, forward mode.
+    `linear_scan` calls it where there is no compiled loop. Call it where only tensor operations work: `torch.func`, forward mode.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ def state_energies(model: nn.Module, *inputs: Any, lengths: Tensor | None = None
     *inputs, **keywords
         What it is called with.
     lengths
-        Steps of each sequence, (batch,), where they are padded. Handed to the model if it takes an argument of this name; if
-        that is given among the inputs already, it counts without being named here.
+        Steps of each sequence, (batch,), where they are padded. Passed to the model if it takes an argument of this name; if
+        the inputs already include it, it need not be repeated here.
 
     Returns
     -------

@@ -263,7 +263,7 @@ def test_bad_inputs(kind):
         layer(torch.ones(2, 4, 3).long())
     with pytest.raises(ValueError, match=r"the inputs of a step must have shape \(batch, 3\)"):
         layer.step(torch.ones(2, 4, 3).double(), layer.initial_state(2))
-    with pytest.raises(ValueError, match=r"the state is one of 1 sequences, got 2 sequences of inputs"):
+    with pytest.raises(ValueError, match=r"the state has a batch of 1, got a batch of 2"):
         layer.step(torch.ones(2, 3).double(), layer.initial_state(1))
 
 
@@ -295,7 +295,7 @@ def test_bad_inputs(kind):
         (lambda: DenseLinearRNN(4, 8, horizon=0), "horizon must be at least 1, got 0"),
         (lambda: DenseLinearRNN(4, 8, horizon=9, scale_options="glorot"), "scale_options must be a dict, got str"),
         (lambda: DenseLinearRNN(4, 8, horizon=9, kernel="haar"), "kernel must be one of .* got 'haar'"),
-        (lambda: DenseLinearRNN(4, 8, horizon=9, kernel="orthogonal", scale_options=BOUNDED), "no scale to decide"),
+        (lambda: DenseLinearRNN(4, 8, horizon=9, kernel="orthogonal", scale_options=BOUNDED), "no scale to choose"),
         (lambda: DenseLinearRNN(4, 8, horizon=9, scale_options={"criterion": "x"}), "criterion must be one of"),
     ],
 )

@@ -71,7 +71,7 @@ def test_states_of_something_else():
         layer.advance(inputs, torch.zeros(2, 10))
     for kind in ("dense", "rotrnn"):
         with pytest.raises(
-            ValueError, match=r"the state is one of another layer, of [68] rows and d_model=3, not of LRU"
+            ValueError, match=r"the state belongs to another layer, with [68] rows and d_model=3, not to LRU"
         ):
             layer.advance(inputs, make(kind).initial_state(2))
     with pytest.raises(ValueError, match="batch must be at least 0, got -1"):
