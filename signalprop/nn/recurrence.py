@@ -142,7 +142,7 @@ class Recurrence(nn.Module):
     def state_energy(self, inputs: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Mean of ||x_t||^2 over the batch at each step, (time,): what to log in training.
 
-        With `lengths` (batch,), the mean at step t is over the sequences of at least t steps; the last step is that of the longest.
+        With `lengths` (batch,), the mean at step t is over the sequences of at least t steps, up to the longest.
         """
         if not self._accept(inputs).shape[0]:
             raise ValueError("a mean over the batch needs at least one sequence, got a batch of 0.")

@@ -44,7 +44,7 @@ def make(task: str, /, **options: Any) -> Task:
     Raises
     ------
     ValueError
-        An unknown name or option, an option of another type than declared, or one that is missing; the message lists what
+        An unknown name or option, an option of a type other than declared, or one that is missing; the message lists what
         there is.
 
     Examples
@@ -64,7 +64,7 @@ def make(task: str, /, **options: Any) -> Task:
 
 
 def check_options(task: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a task, each of the type that its function declares and none that it asks for missing."""
+    """The options of a task, each of the type that its function declares, with none missing that it requires."""
     maker = TASKS.find(task).maker()
     found = checked(options, maker, f"task {task}")
     for name in required(maker):

@@ -87,7 +87,7 @@ def encode(expressions: Iterable[str], width: int | None = None) -> tuple[NDArra
     ------
     ValueError
         An unknown token, an empty expression, brackets that do not match, or an expression longer than `width`; the message
-        gives its position, counted from 1. A single text, whose letters are no expressions. More columns than memory.
+        gives its position, counted from 1. A single text, as its letters are not expressions. More columns than fit in memory.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def value_of(expression: str) -> int:
     if len(stack) > 1:
         raise ValueError(f"{stack[-1][0]} is never closed.")
     if len(stack[0][1]) != 1:
-        raise ValueError(f"one expression is wanted, got {len(stack[0][1])}.")
+        raise ValueError(f"there must be exactly one expression, got {len(stack[0][1])}.")
     return stack[0][1][0]
 
 

@@ -1,4 +1,4 @@
-"""The published ListOps files: tab-separated Source and Target, one expression a row."""
+"""The published ListOps files: tab-separated Source and Target, one expression per row."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write(
     Raises
     ------
     ValueError
-        Another task than ListOps; no beginning of a file name.
+        A task other than ListOps; a name that no file name can begin with.
     """
     given = instance_of(task, Task, "task", "a ListOps task, as generate and load return it")
     if (given.kind, given.symbols, given.classes) != _LISTOPS:
@@ -92,7 +92,7 @@ def _rows(path: Path, verify: bool) -> tuple[list[NDArray[np.uint8]], list[int]]
     codes, targets = [], []
     number = 0
     try:
-        # A byte that is no text turns into a sign that is no token, so that its row is named. Cut at tabs here, because Python's
+        # A byte that is not text becomes a sign that is not a token, so its row is named. Cut at tabs here, because Python's
         # reader of CSV has a limit on the length of a field for the whole process.
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             for number, line in enumerate(file, 1):
@@ -117,7 +117,7 @@ def _rows(path: Path, verify: bool) -> tuple[list[NDArray[np.uint8]], list[int]]
 
 def _example(row: list[str], verify: bool) -> tuple[NDArray[np.uint8], int]:
     if len(row) != len(COLUMNS):
-        raise ValueError(f"two columns with a tab between them are wanted, got {len(row)}.")
+        raise ValueError(f"there must be two columns with a tab between them, got {len(row)}.")
     source, answer = row
     if answer not in DIGITS:
         raise ValueError(f"the target must be a digit, got {shortened(answer)}.")

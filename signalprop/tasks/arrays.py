@@ -52,7 +52,7 @@ def load_arrays(path: str | os.PathLike[str], *, symbols: int | None = None, cla
     Returns
     -------
     Task
-        `Task.baseline` is the loss of naming the class shares (for a regression, the mean) of the training part.
+        `Task.baseline` is the loss of always answering the class shares (for a regression, the mean) of the training part.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def load_arrays(path: str | os.PathLike[str], *, symbols: int | None = None, cla
     known = [f"{part}_{what}" for part in PARTS for what in ("inputs", "targets", "lengths")]
     for name in arrays:
         if name not in known:
-            raise ValueError(f"{where} has an array {name!r}; what is read are {', '.join(known)}.")
+            raise ValueError(f"{where} has an array {name!r}; the names read are {', '.join(known)}.")
     parts = {part: _part(where, part, arrays) for part in PARTS if part != "validation" or _mentioned(part, arrays)}
     train, test = parts["train"], parts["test"]
     first = f"{where}, train_targets"

@@ -1,4 +1,4 @@
-"""Sequential digits: the handwritten digits of scikit-learn, 8 x 8, one pixel a step."""
+"""Sequential digits: the handwritten digits of scikit-learn, 8 x 8, one pixel per step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sequential_digits(*, repeat: int = 1, pause: int = 0, validation: int = 0) -
     Raises
     ------
     ValueError
-        A number out of range; more steps than memory.
+        A number out of range; more steps than fit in memory.
     ImportError
         If scikit-learn is not installed; the images come with it.
 

@@ -74,7 +74,7 @@ def generate(
 
     Notes
     -----
-    About 8 % of the trees fit into the published window; its 100,000 expressions take about 20 s of one core, and 200 MB.
+    About 8 % of the trees fit into the published window; its 100,000 expressions take about 20 s on one core, and 200 MB.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def generate(
             break
     else:
         raise ValueError(
-            f"only {found} different expressions were found, {total} are wanted: lengths between {grammar.min_length} and "
+            f"only {found} different expressions were found, but {total} are needed: lengths between {grammar.min_length} and "
             f"{grammar.max_length} at max_depth={grammar.max_depth}, max_args={grammar.max_args} are too rare; widen the window."
         )
     ends = np.cumsum(sizes)
@@ -160,7 +160,7 @@ def load(directory: str | os.PathLike[str], *, name: str = "basic", verify: bool
 
 
 def _different(grammar: Grammar, seed: int) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]]:
-    """Codes, lengths and values of the expressions of one chunk after the other that no earlier one equals."""
+    """Codes, lengths and values of the expressions that equal no earlier one, chunk by chunk."""
     seen: set[bytes] = set()
     chunk = last_new = 0
     while chunk - last_new <= PATIENCE:

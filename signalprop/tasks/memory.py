@@ -1,4 +1,4 @@
-"""Copy memory and the adding problem: what has to be kept, and for how many steps, is known to the step.
+"""Copy memory and the adding problem: what has to be kept, and for how many steps, is known exactly.
 
 Hochreiter and Schmidhuber (1997), in the form of Arjovsky, Shah and Bengio, arXiv:1511.06464, sections 4.1 and 4.2.
 """
@@ -33,7 +33,7 @@ def copy_memory(
     r"""Copy memory: K symbols, a wait of T steps, then say the symbols again in order.
 
     Input: K uniform symbols 0..S-1, T - 1 blanks, one delimiter, K blanks; target: T + K blanks, then the K symbols. Without
-    memory the best is to say blank and then to guess, with loss :math:`K \log S / (T + 2K)` a step.
+    memory the best is to say blank and then to guess, with loss :math:`K \log S / (T + 2K)` per step.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def adding(steps: int = 100, *, train: int = 10_000, validation: int = 0, test: 
     """The adding problem: the sum of the two marked numbers of a sequence.
 
     Feature 0 is uniform in [0, 1); feature 1 is 1 at one step of the first half and one of the second, both uniform, and else 0.
-    Naming 1, the mean, has the loss 1/6, twice the variance of a uniform number.
+    Always answering 1, the mean, has the loss 1/6, twice the variance of a uniform number.
 
     Parameters
     ----------

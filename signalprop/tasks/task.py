@@ -8,7 +8,7 @@ tagging            (examples, steps) whole   cross-entropy, mean over all steps 
 regression         (examples,) numbers       mean squared error                     the mean
 =================  ========================  =====================================  ==============================
 
-Steps of padding are no steps: no mean, share or accuracy sees them.
+Padding does not count: no mean, share or accuracy sees it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Split:
     Raises
     ------
     ValueError
-        No arrays of numbers, shapes or lengths that do not fit, or a number before the padding that is not finite in float32.
+        Anything but arrays of numbers, shapes or lengths that do not fit, or a number before the padding that is not finite in
+        float32.
     """
 
     inputs: NDArray[np.generic]
@@ -126,7 +127,7 @@ class Task:
     chance
         Accuracy of a guess over the last `answers` steps of the test part; None for regression.
     baseline
-        Loss of a guess on the test part: what a model has to be under to have learnt anything.
+        Loss of a guess on the test part: a model that has learnt anything is below it.
     answers
         Number of last steps at which an answer is judged: 1 but for tagging.
     vocabulary
@@ -135,7 +136,7 @@ class Task:
     Raises
     ------
     ValueError
-        A value of another type, or parts and numbers that do not fit each other.
+        A value of the wrong type, or parts and numbers that do not fit each other.
     """
 
     name: str
@@ -268,7 +269,7 @@ def guess(train: NDArray[np.int64], test: NDArray[np.int64], classes: int) -> tu
 
 
 def part_sizes(train: Any, validation: Any, test: Any) -> tuple[int, int, int]:
-    """Numbers of examples of the parts; that of the validation part may be 0, which is none."""
+    """Numbers of examples of the parts; 0 means no validation part."""
     return (
         whole_number(train, "train", 1, INT64_LIMIT),
         whole_number(validation, "validation", 0, INT64_LIMIT),

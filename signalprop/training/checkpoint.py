@@ -53,7 +53,7 @@ class Checkpoint:
         FileNotFoundError
             There is none.
         ValueError
-            A checkpoint or a log that is damaged, of another training, or that do not belong together.
+            A checkpoint or a log that is damaged or of another training, or a log that does not belong to the checkpoint.
         """
         path = directory.path / NAME
         weights = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
@@ -72,7 +72,7 @@ class Checkpoint:
                 f"{path} belongs to a training with other settings, data or versions than {directory.path} now names. {_ANEW}"
             )
         if not 0 <= step <= steps:
-            raise ValueError(f"{path} is of step {step}, and the training has {steps}. {_ANEW}")
+            raise ValueError(f"{path} is from step {step}, but the training has {steps} steps. {_ANEW}")
         rows = _rows(directory, size, step)
         if hashlib.sha256(rows).hexdigest() != digest:
             raise ValueError(
@@ -109,12 +109,12 @@ def _rows(directory: Directory, size: int, step: int) -> bytes:
     try:
         content = directory.read(log.NAME, 2 * size + _SLACK)
     except FileNotFoundError:
-        raise ValueError(f"{path} is gone, and the checkpoint of step {step} goes with it. {_ANEW}") from None
+        raise ValueError(f"{path} is gone, but the checkpoint of step {step} needs it. {_ANEW}") from None
     except DamagedError as error:
         raise ValueError(f"{error} {_ANEW}") from None
     if len(content) < size:
         raise ValueError(
-            f"{path} has {len(content)} bytes, and the checkpoint of step {step} goes with {size}: rows are missing. {_ANEW}"
+            f"{path} has {len(content)} bytes, but the checkpoint of step {step} needs {size}: rows are missing. {_ANEW}"
         )
     return content[:size]
 

@@ -16,8 +16,8 @@ LIBRARIES = ("signalprop", "torch", "numpy", "scipy", "numba")  # another versio
 RESULTS = "results.json"
 LARGEST_LOG = 1 << 20  # bytes of a log that has not gone on after step 0
 _MEND = (
-    "Delete it to go on with these settings: the checkpoint knows its settings, data, versions and code, and none of another "
-    "is used."
+    "Delete it to go on with these settings: the checkpoint knows its settings, data, versions and code, and is not used with "
+    "others."
 )
 
 
@@ -28,7 +28,7 @@ def taken(directory: Directory) -> bool:
 
 
 def begin(directory: Directory, settings: Settings, task: Task | None, given: bool, resume: bool) -> None:
-    """Hold settings, data, versions and code against those of the directory, or write them there.
+    """Compare settings, data, versions and code with those of the directory, or write them there.
 
     Parameters
     ----------

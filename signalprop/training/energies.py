@@ -19,7 +19,7 @@ _NUMBER_SECONDS, _STATE_BYTES = 5e-8, 64.0  # measured
 
 
 class StateEnergies:
-    """Averages of ||x_t||^2 over all sequences that a model sees meanwhile, padding left out.
+    """Averages of ||x_t||^2 over all sequences that a model sees inside the ``with`` block, padding left out.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class StateEnergies:
     Raises
     ------
     ValueError
-        No model; lengths that are not those of the sequences; an average before any sequence.
+        Something other than a model; lengths that are not those of the sequences; an average before any sequence.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class StateEnergies:
 
 @torch.no_grad()
 def white_energy(layer: Recurrence, steps: int) -> Tensor:
-    """E||x_t||^2 at t = 1, .., steps for white inputs of unit variance and the weights of the moment, (steps,) in float64.
+    """E||x_t||^2 at t = 1, .., steps for white inputs of unit variance and the current weights, (steps,) in float64.
 
     (P) The sum of the squared responses to unit impulses, one input at a time: of an impulse at the first step, which may have
     its own normaliser, and of one at a later step. Costs a forward pass of 2 d_model sequences.
@@ -115,7 +115,7 @@ def white_energy(layer: Recurrence, steps: int) -> Tensor:
     Raises
     ------
     ValueError
-        No layer of `signalprop.nn`; steps out of range, or more than memory.
+        Not a layer of `signalprop.nn`; steps out of range, or more than fit in memory.
 
     Examples
     --------

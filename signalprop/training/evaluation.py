@@ -21,7 +21,7 @@ EVALUATION_BATCH = 128
 
 
 def judge(scores: Tensor, targets: Tensor, lengths: Tensor, task: Task) -> tuple[Tensor, int, Tensor | None]:
-    """Mean loss of a batch, over how many answers, and but for a regression whether each judged answer is right.
+    """Mean loss of a batch, the number of its answers and, except for a regression, whether each judged answer is right.
 
     The answers of a tagging are those of its steps; padding has none.
     """

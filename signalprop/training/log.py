@@ -15,7 +15,7 @@ NAME = "log.csv"
 
 
 def columns(layers: list[str]) -> list[str]:
-    """``step``, ``train_loss``, ``loss``, ``accuracy``, then of each layer ``energy_1``, ``energy_last_1``, ``energy_white_1``.
+    """``step``, ``train_loss``, ``loss``, ``accuracy``, then for each layer ``energy_1``, ``energy_last_1``, ``energy_white_1``.
 
     train_loss: mean over the batches since the last row (empty at step 0). loss, accuracy: held out (accuracy is empty for a
     regression). energy: E||x_t||^2 over all steps t of the held-out sequences; energy_last: at their last steps;
@@ -50,7 +50,7 @@ class Log:
 
     @property
     def step(self) -> int:
-        """Of the last row; -1 without any."""
+        """Step of the last row; -1 without rows."""
         return int(self.rows[-1]["step"]) if self.rows else -1
 
     @property

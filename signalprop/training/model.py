@@ -65,7 +65,7 @@ def build_model(settings: Settings, task: Task) -> SequenceClassifier:
 
 
 def parameter_count(settings: Settings, task: Task) -> int:
-    """Number of parameters of the model, but for norms and biases; measured on a layer without numbers."""
+    """Number of parameters of the model, except norms and biases; counted on a layer without numbers."""
     with torch.random.fork_rng(), torch.device("meta"):
         layer = sum(parameter.numel() for parameter in _layer(settings, task).parameters())
     layers = settings.depth * (2 if settings.bidirectional else 1)

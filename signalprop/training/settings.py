@@ -56,7 +56,7 @@ class Settings:
     clip
         Largest norm of the gradient; 0 for no limit.
     batch, steps, epochs, seed
-        Examples per step, number of steps, or instead of these passes through the training part, root seed of start and order.
+        Examples per step; number of steps, or of passes through the training part; root seed of start and order.
     held_out
         Examples of the validation part (of the test part if there is none) on which loss, accuracy and energies are logged.
     log_every, checkpoint_every
@@ -65,7 +65,7 @@ class Settings:
     Raises
     ------
     ValueError
-        A value of another type than declared here (nothing is converted but a whole number to a float that equals it), a
+        A value of a type other than declared here (nothing is converted but a whole number to a float that equals it), a
         number out of range, an unknown name, a setting of another layer.
     """
 
@@ -157,7 +157,7 @@ class Settings:
     def read(cls, path: str | os.PathLike[str]) -> dict[str, Any]:
         """Keyword arguments from a TOML file, or from one of `configurations` by its name.
 
-        What is read are the sections ``[task]``, ``[model]`` and ``[training]``.
+        The sections ``[task]``, ``[model]`` and ``[training]`` are read.
 
         ``[task]`` holds ``name`` and the options of that task; one that is called ``name`` itself stands in ``[task.options]``,
         where all of them may. The sections ``[published]`` and ``[search]`` are for readers and change nothing.
@@ -175,9 +175,7 @@ class Settings:
             if section in UNREAD:
                 continue
             if section not in ("task", *sections) or not isinstance(values, dict):
-                raise ValueError(
-                    f"{where} has {section!r}; what is read are the sections [task], [model] and [training]."
-                )
+                raise ValueError(f"{where} has {section!r}; the sections read are [task], [model] and [training].")
             if section == "task":
                 found |= _task_of(values, where)
                 continue

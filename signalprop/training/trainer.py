@@ -70,15 +70,15 @@ def train(
     settings
         All that the result depends on.
     directory
-        Where ``log.csv``, ``settings.json``, ``checkpoint.pt`` and at the end ``results.json`` go; nothing is written without.
+        Where ``log.csv``, ``settings.json``, ``checkpoint.pt`` and at the end ``results.json`` go; without it nothing is written.
         One process at a time works there.
     resume
         Go on from the checkpoint in the directory, or start there if none was written yet. On one machine, with the same number
         of threads, a training that was killed and resumed gives the same log as one that was not. Other settings, data, versions
         of the libraries or code are refused, and so is a file that was damaged or changed.
     task
-        The task, if it is at hand; else made from the settings. ``settings.json`` then says its name and the SHA-256 of its
-        data, and no name or options of `Settings`.
+        A task that you already have; left out, it is made from the settings. With it ``settings.json`` holds its name and the
+        SHA-256 of its data in place of the name and options of `Settings`.
     device
         Of PyTorch.
     progress
@@ -87,15 +87,15 @@ def train(
     Raises
     ------
     ValueError
-        Settings that do not fit the task; a directory that holds a training, without `resume`, or another training or damaged
-        files, with it.
+        Settings that do not fit the task; without `resume`, a directory that holds a training; with it, one that holds another
+        training or damaged files.
     OSError
         Another process works in the directory; the disk is full.
     FloatingPointError
         A number that is not finite, with the training step and the layer.
     KeyboardInterrupt
-        Ctrl-C, after the checkpoint of the last finished step was written. That does not wait for the step at work, however long
-        it takes: its operation runs out on a thread that is left behind, and changes nothing any more.
+        Ctrl-C, after the checkpoint of the last finished step was written. It does not wait for the step in progress, however
+        long that takes: its operation ends on a thread that is left behind, and changes nothing any more.
 
     Notes
     -----
@@ -122,7 +122,7 @@ def train(
         return stack.enter_context(Directory(directory, "training", "resume the training (resume=True, --resume)"))
 
     with ExitStack() as stack:
-        # Data may take a minute to make: what can be refused before is refused before.
+        # Data may take a minute to make: what can be refused without them is refused first.
         place = opened() if directory is not None and os.path.lexists(directory) else None
         if place is not None:
             begin(place, settings, None, given, resume)
@@ -170,8 +170,8 @@ def _course(settings: Settings, task: Task) -> tuple[int, int]:
 class _Training:
     """A training at the end of a step, whose row and checkpoint may still be due.
 
-    A thread takes the steps. Whatever belongs together changes under one lock, and not once that thread was told to stop: so the
-    thread that told it finds the end of a step under the lock, and all stays as it is there.
+    A thread takes the steps. Whatever belongs together changes under one lock, and no longer once that thread was told to stop:
+    whoever told it finds the end of a step under the lock, and it stays so.
     """
 
     def __init__(

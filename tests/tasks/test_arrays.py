@@ -149,7 +149,7 @@ FEATURES = {
         ({"train_targets": None}, "lacks train_targets; it has train_inputs, train_lengths, test_inputs, test_targets"),
         ({"test_inputs": None}, "lacks test_inputs"),
         ({"validation_inputs": tokens(3)}, "lacks validation_targets"),
-        ({"valid_inputs": tokens(3)}, "has an array 'valid_inputs'; what is read are train_inputs, train_targets"),
+        ({"valid_inputs": tokens(3)}, "has an array 'valid_inputs'; the names read are train_inputs, train_targets"),
         ({"train_inputs": np.array(["a"])}, "train_inputs must be whole or floating-point numbers, got type <U1"),
         ({"train_inputs": np.ones((20, 7), bool)}, "got type bool"),
         ({"train_inputs": np.ones((20, 7), complex)}, "got type complex128"),

@@ -181,7 +181,9 @@ def test_chunks_do_not_depend_on_each_other():
 def test_all_there_are_and_not_one_more():
     task = generate(train=8, validation=1, test=1, max_depth=1, min_length=0, max_length=2)
     assert {decode(row) for part in task.parts.values() for row in part.inputs} == set("0123456789")
-    with pytest.raises(ValueError, match=r"only 10 different expressions were found, 11 are wanted.* widen the window"):
+    with pytest.raises(
+        ValueError, match=r"only 10 different expressions were found, but 11 are needed.* widen the window"
+    ):
         generate(train=9, validation=1, test=1, max_depth=1, min_length=0, max_length=2)
 
 

@@ -70,7 +70,7 @@ def test_line_ends(tmp_path):
         ("Source,Target\n", "row 1: the columns must be Source and Target, got 'Source,Target'"),
         ("Target\tSource\n", "row 1: the columns must be Source and Target, got 'Target, Source'"),
         (f"{GOOD}\n", "row 1: the columns must be"),
-        (f"Source\tTarget\n{GOOD}\n[MAX 1 2 ]\n", "row 3: two columns with a tab between them are wanted, got 1"),
+        (f"Source\tTarget\n{GOOD}\n[MAX 1 2 ]\n", "row 3: there must be two columns with a tab between them, got 1"),
         (f"Source\tTarget\n{GOOD}\t4\n", "row 2: two columns .* got 3"),
         (f"Source\tTarget\n\n{GOOD}\n", "row 2: two columns .* got 0"),
         (f"Source\tTarget\n{GOOD}\n{GOOD}\n[MAX 1 2 ]\t12\n", "row 4: the target must be a digit, got '12'"),

@@ -156,10 +156,10 @@ def test_bits_behind_the_checkpoint_are_made_again(killed, whole):
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (lambda path: (path / "log.csv").unlink(), r"log\.csv is gone, and the checkpoint of step 4 goes with it"),
+        (lambda path: (path / "log.csv").unlink(), r"log\.csv is gone, but the checkpoint of step 4 needs it"),
         (
             lambda path: (path / "log.csv").write_bytes(b""),
-            r"log\.csv has 0 bytes, and the checkpoint of step 4 goes with \d+",
+            r"log\.csv has 0 bytes, but the checkpoint of step 4 needs \d+",
         ),
         (lambda path: (path / "checkpoint.pt").unlink(), r"log\.csv goes on after step 0, and checkpoint\.pt is gone"),
         (lambda path: (path / "checkpoint.pt").write_bytes(b""), r"checkpoint\.pt does not match its checksum"),
@@ -208,8 +208,8 @@ def rewritten(directory, how):
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        (lambda held: held.update(step=10**6), "is of step 1000000, and the training has 8"),
-        (lambda held: held.update(step=-1), "is of step -1, and the training has 8"),
+        (lambda held: held.update(step=10**6), "is from step 1000000, but the training has 8 steps"),
+        (lambda held: held.update(step=-1), "is from step -1, but the training has 8 steps"),
         (lambda held: held.update(step="many"), "is not a checkpoint of a training"),
         (lambda held: held.update(origin="0" * 64), "with other settings, data or versions"),
         (lambda held: held.pop("log"), "is not a checkpoint of a training"),

@@ -230,7 +230,7 @@ def test_a_wrong_path_of_the_published_files(tmp_path):
     ("text", "sentence"),
     [
         ("[task]\nname = 3 4", "is not a TOML file"),
-        ("[optimizer]\nlr = 1", r"has 'optimizer'; what is read are the sections"),
+        ("[optimizer]\nlr = 1", r"has 'optimizer'; the sections read are"),
         (
             "[model]\nlayers = 3",
             r"section \[model\] of .*bad\.toml has no 'layers' \(did you mean 'layer'\?\); it has",
