@@ -46,7 +46,7 @@ def rnn_energy(n: ArrayLike, k: ArrayLike, field: str = "real", *, scale: float 
         Width and recurrent depth; whole numbers or arrays of them, broadcast against each other. 1 <= n <= 1e18;
         0 <= k <= 1e18 (complex), 0 <= k <= 20000 (real, quaternion).
     field
-        ``"real"`` (the default, as a framework makes them), ``"complex"`` or ``"quaternion"`` weights.
+        ``"real"`` (the default, as in deep-learning frameworks), ``"complex"`` or ``"quaternion"`` weights.
     scale
         g, the factor on every weight.
     log
@@ -116,10 +116,10 @@ def lru_energy(n: ArrayLike, t: ArrayLike, field: str = "real", *, scale: float 
 
     Notes
     -----
-    Complex weights: a far t is summed by discrete Gauss quadrature on blocks, about 40 us whatever t is (a few ms for up to
-    20 values, which are done in plain Python before numba has loaded); neighbouring t of one n, and the other fields, share
-    one pass over k <= max t with compensated summation. Not the
-    diagonal LRU layer of Orvieto et al. (arXiv:2303.06349), which shares the name in the literature.
+    Complex weights: a single large t is summed by discrete Gauss quadrature on blocks, in about 40 us whatever t is (a few ms
+    for up to 20 values, which are done in plain Python before numba has loaded); neighbouring t of one n, and the other fields,
+    share one pass over k <= max t with compensated summation. Not the diagonal LRU layer of Orvieto et al. (arXiv:2303.06349),
+    which shares the name in the literature.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def _log_rnn_zonal(widths: NDArray[np.int64], depths: NDArray[np.int64], *, quat
     def energies(width: int, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
         logs = chosen.prefix_logs_kernel(float(width), quaternion, int(wanted[-1]) + 2)
         out = np.empty(wanted.size)
-        # The cost grows like k^2: deal the k out like cards, so that the threads finish together.
+        # The cost grows like k^2: deal the k out in turn, so that the threads finish together.
         hands = [slice(i, None, 32) for i in range(min(32, wanted.size))]
 
         def fill(hand: slice) -> None:
@@ -198,7 +198,7 @@ def _log_rnn_zonal(widths: NDArray[np.int64], depths: NDArray[np.int64], *, quat
 
 
 def _kernels(worth_compiling: bool) -> ModuleType:
-    """The kernels, compiled or plain: with little to do, plain Python ends before numba has loaded."""
+    """The kernels, compiled or plain: with little to do, plain Python is done before numba has loaded."""
     return import_module("signalprop.energy._compiled") if worth_compiling else _plain
 
 

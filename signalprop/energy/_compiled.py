@@ -1,4 +1,4 @@
-"""The energy kernels compiled by numba: same source but for one inner loop, same names.
+"""The energy kernels compiled by numba: same names, and the same source except for one inner loop.
 
 Importing numba and loading a cached kernel takes about a second, so `signalprop.energy` imports this module only
 for work that plain Python would not finish in a few hundredths of one. numba's cache on disk is keyed by the file of the

@@ -1,4 +1,4 @@
-"""Kernels for log Q_{n,k}, real and quaternion weights: the sum over partitions (a, b, 1^c) of k+1, O(k^2) a value.
+"""Kernels for log Q_{n,k}, real and quaternion weights: the sum over partitions (a, b, 1^c) of k+1, O(k^2) per value.
 
 MATH: M^R_k = (1/(2k+1)) prod_{j<=k}(n+2j) + sum d(a,b,c) prod_{j<a}(n+2j) prod_{j<b}(n-1+2j) prod_{i<=c}(n-1-i).
 Divided factor by factor by n the three products become prefix products p_a, q_b, s_c that all k share. With
@@ -64,7 +64,7 @@ def two_sums_kernel(p: Floats, q: Floats, s: Floats, count: int) -> tuple[float,
 
 
 def two_sums_loop_kernel(p: Floats, q: Floats, s: Floats, count: int) -> tuple[float, float]:
-    """`two_sums_kernel` in the form to compile: no arrays made."""
+    """`two_sums_kernel` in the form that is compiled: it makes no arrays."""
     plain = 0.0
     weighted = 0.0
     for b in range(1, count + 1):

@@ -1,6 +1,6 @@
 """Limit laws of the energies, regime by regime, each with its domain, its status and its measured error.
 
-With c = k/sqrt(n) (critical) or k/n (linear); every law takes ``log=True`` where its value can overflow.
+c is k/sqrt(n) (critical) or k/n (linear); every law takes ``log=True`` where its value can overflow.
 """
 
 from signalprop.regimes.classify import LAWS, Law, Regime, classify

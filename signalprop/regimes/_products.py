@@ -21,14 +21,14 @@ def widths_and_depths(n: ArrayLike, k: ArrayLike, name: str = "k", smallest: int
 
 
 def phi(c: Floats) -> Floats:
-    """phi(c) = (1+c) log(1+c) - c to about 1e-13 relative: its series for small c."""
+    """phi(c) = (1+c) log(1+c) - c to about 1e-13 relative; small c by a series."""
     series = c**2 * (0.5 - c * (1 / 6 - c * (1 / 12 - c * (1 / 20 - c / 30))))
     return np.where(c < 2e-3, series, (1.0 + c) * np.log1p(c) - c)
 
 
 def log_rising(z: Floats, m: Floats) -> Floats:
     """Log of z(z+1)..(z+m-1)/z^m = log Gamma(z+m) - log Gamma(z) - m log z, to about 1e-12 relative for z >= 1/2."""
-    from scipy import special  # the names of the regimes are wanted without it
+    from scipy import special  # the names of the regimes do not need it
 
     large = np.maximum(z, 20.0)
 

@@ -71,7 +71,7 @@ class Regime:
     regime
         ``"subcritical"``, ``"critical"``, ``"supercritical"``, ``"linear"`` or ``"superlinear"``, by scale.
     law
-        Name of the simplest law within the tolerance whose domain contains the point, else of the best one whose domain does.
+        Name of the simplest law within the tolerance among those whose domain contains the point, else of the closest of them.
         Quaternion weights past 5 sqrt(n) steps have no limit law here: ``"exact energy"``.
     log_value, log_exact
         Natural logs of that law and of the exact energy.
@@ -127,7 +127,7 @@ def _corrected(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
 
 
 def _laws(field: Field, model: Model) -> tuple[Law, ...]:
-    """In the order of preference: simplest first."""
+    """In order of preference: simplest first."""
     infinite = by_model(model, rnn=polynomial.infinite_width_rnn, driven=polynomial.infinite_width_lru)
     second_order = by_model(model, rnn=polynomial.subcritical_rnn, driven=polynomial.subcritical_lru)
     status = by_field(field, real=Status.V, complex=Status.P, quaternion=Status.V)
@@ -173,9 +173,9 @@ LAWS = {(field, model): _laws(field, model) for field in Field for model in Mode
 def classify(n: int, k: int, field: str = "real", *, quantity: str = "rnn", tolerance: float = 0.01) -> Regime:
     r"""Name the regime of (n, k) and the law to use there, with its relative error against the exact value.
 
-    The regime goes by scale: subcritical while infinite width is within 1 %, critical up to k = 5 sqrt(n), supercritical up
-    to n/10, linear up to 10 n, superlinear beyond. The law goes by domain and accuracy: of the ``LAWS[field, quantity]``
-    whose domain contains the point the first (simplest first) within `tolerance` of the exact energy, else the closest one.
+    The scale decides the regime: subcritical while infinite width is within 1 %, critical up to k = 5 sqrt(n), supercritical up
+    to n/10, linear up to 10 n, superlinear beyond. Domain and accuracy decide the law: of those in ``LAWS[field, quantity]``
+    whose domain contains the point, the simplest one within `tolerance` of the exact energy, or else the closest one.
 
     Parameters
     ----------

@@ -75,11 +75,11 @@ def critical_lru(c: ArrayLike, field: str = "real", *, log: bool = False) -> Any
 
     Notes
     -----
-    Status as for `critical_rnn`. Relative error of order n^{-1/2} at fixed c: the sum S has half of its first and last terms more
-    than the integral, (1 + q(c))/(2 sqrt(n)); measured for complex weights at n = 10^4: -9 % at c = 0.1, -1 % at c = 1, +9.6 % at
+    Status as for `critical_rnn`. Relative error of order n^{-1/2} at fixed c: the sum S exceeds the integral by half of its first
+    and last terms, (1 + q(c))/(2 sqrt(n)); measured for complex weights at n = 10^4: -9 % at c = 0.1, -1 % at c = 1, +9.6 % at
     c = 5, a tenth of that at n = 10^6.
 
-    erfi is taken as e^{u^2} times Dawson's function, so that nothing overflows. Below c = 0.05 the Taylor series
+    erfi is computed as e^{u^2} times Dawson's function, so that nothing overflows. Below c = 0.05 the Taylor series
     c + c^5/120 + c^9/17280 is used, because the closed form subtracts nearly equal numbers.
 
     Examples

@@ -107,7 +107,7 @@ def superlinear_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
     .. math:: Q = \frac{(n+k+1)!}{(n-1)!\,(k+1)(k+2)\,n^{k+1}}
 
     Exact for k + 1 >= n, where the falling factorial of the closed form vanishes; below, it leaves out a share e^{-2A},
-    A ~ k^2/(2n), so it is below 1 % off for k >= 2.2 sqrt(n). Status P.
+    A ~ k^2/(2n), so its error is below 1 % for k >= 2.2 sqrt(n). Status P.
 
     Examples
     --------

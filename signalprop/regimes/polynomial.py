@@ -30,7 +30,7 @@ def infinite_width_rnn(n: ArrayLike, k: ArrayLike, *, scale: float = 1.0, log: b
 
 
 def infinite_width_lru(n: ArrayLike, t: ArrayLike, *, scale: float = 1.0, log: bool = False) -> Any:
-    """S = t + 1 for n -> infinity at t = o(sqrt n): below 1 % off for t <= sqrt(n) from n = 10^4 on (complex, real).
+    """S = t + 1 for n -> infinity at t = o(sqrt n): error below 1 % for t <= sqrt(n) from n = 10^4 on (complex, real).
 
     With weights scaled by g it is the sum of g^{2j}, j = 0..t.
 

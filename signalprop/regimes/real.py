@@ -42,7 +42,7 @@ def two_term_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
 
     Notes
     -----
-    Status H, within 4 % of the exact value for n >= 1000 and k >= sqrt(n)/2, up to 12 % at n = 100. At k of a few steps the
+    Status H, within 4 % of the exact value for n >= 1000 and k >= sqrt(n)/2, up to 12 % at n = 100. In the first few steps the
     second term is too large by about 1/(2k+1); at k = 0 only Q^C = 1 is counted.
 
     Examples
@@ -58,7 +58,7 @@ def two_term_rnn(n: ArrayLike, k: ArrayLike, *, log: bool = False) -> Any:
 def two_term_lru(n: ArrayLike, t: ArrayLike, *, log: bool = False) -> Any:
     """Sum over k <= t of `two_term_rnn`: S for real weights (H).
 
-    Relative error within 4.5 % for n >= 1000 and t >= 2 sqrt(n), 6 % at t = sqrt(n), n = 1000 (the first steps count too much).
+    Relative error within 4.5 % for n >= 1000 and t >= 2 sqrt(n), 6 % at t = sqrt(n), n = 1000 (the first steps are overcounted).
     One pass over k <= max t; t up to 10^7.
 
     Examples
@@ -109,7 +109,7 @@ def dominant_lru(n: ArrayLike, t: ArrayLike, *, log: bool = False) -> Any:
 
 
 def second_threshold(n: int) -> int:
-    """Smallest depth k >= 1 from which on the second term of `two_term_rnn` is at least as large as the first; ~ sqrt(n log n).
+    """Smallest depth k >= 1 from which the second term of `two_term_rnn` is at least as large as the first; ~ sqrt(n log n).
 
     Beyond it the energy of real weights leaves that of complex weights behind, with twice the exponent (H, like the
     law). k/sqrt(n log n) is 0.97 at n = 10^4, 0.96 at 10^6.

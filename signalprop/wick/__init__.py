@@ -38,7 +38,7 @@ def cycle_counts(k: int, field: str = "real") -> tuple[int, ...]:
 
     Notes
     -----
-    Cost about 5 ns a permutation and 2 ns a matching on one core; all cores are used.
+    Cost about 5 ns per permutation and 2 ns per matching on one core; all cores are used.
     Status P, being the definition (Wick's theorem). The complex row is a row of Hultman numbers.
 
     Examples

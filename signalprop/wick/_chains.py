@@ -60,7 +60,7 @@ def tail_rank_kernel(word, mask, order):  # type: ignore[no-untyped-def]
     ends above it by one, which is one subtraction on the whole word; nibbles outside `mask` hold 15 so that
     they never borrow.
     """
-    word, order = int(word), int(order)  # in plain Python NumPy's numbers would overflow; compiled, this is nothing
+    word, order = int(word), int(order)  # in plain Python NumPy's numbers would overflow; compiled, this does nothing
     rank = 0
     for width in (11, 9, 7, 5, 3):
         low = _trailing_zeros(mask)
@@ -189,7 +189,7 @@ def _positions_kernel(factor):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _pair_kernel(other, x, y, undo, depth):  # type: ignore[no-untyped-def]
-    """Pair the factors whose row slots are `x` and `y`; returns how many chains that closes, and keeps how to undo it."""
+    """Pair the factors whose row slots are `x` and `y`; returns how many chains that closes, and records how to undo it."""
     far_x = other[x]
     far_y = other[y]
     other[far_x] = far_y

@@ -22,8 +22,8 @@ BRANCHED = 9  # below, the whole walk takes less time than its branches
 def count_cycles(k: int, workers: int | None = None) -> tuple[int, ...]:
     """Number of matchings of 2k factors with V = 0..k+1 free indices; `k` at most 10, checked by the caller.
 
-    The two copies of the path can be exchanged, i <-> i+k, without a change of V. Where factor 0 is paired with p and factor k
-    with q, that is where 0 is paired with q+k and k with p+k (mod 2k), so that only one of such two branches is walked.
+    The two copies of the path can be exchanged, i <-> i+k, without changing V. That takes the matchings with pairs (0, p) and
+    (k, q) to those with (0, q+k) and (k, p+k) (mod 2k), so only one of two such branches is walked.
     """
     if k < 4:
         return reference.matching_counts(k)

@@ -25,7 +25,7 @@ def count_cycles(k: int, workers: int | None = None) -> tuple[int, ...]:
     """Number of permutations in S_k with V = 0..k+1 free indices; `k` at most 12, checked by the caller.
 
     Read backwards, both paths are paths again: i -> k-1-i on both sides of sigma keeps V. It maps sigma(0) = a, sigma(k-1) = b
-    to sigma(0) = k-1-b, sigma(k-1) = k-1-a, so that only one of such two branches is walked.
+    to sigma(0) = k-1-b, sigma(k-1) = k-1-a, so only one of two such branches is walked.
     """
     if k < 4:
         return reference.permutation_counts(k)

@@ -30,7 +30,7 @@ def compose(p: Permutation, q: Permutation) -> Permutation:
     Raises
     ------
     ValueError
-        No permutations of equally many points 0, 1, ..
+        Not permutations of equally many points 0, 1, ..
 
     Examples
     --------
@@ -44,7 +44,7 @@ def compose(p: Permutation, q: Permutation) -> Permutation:
 
 
 def inverse(p: Permutation) -> Permutation:
-    """The permutation that undoes `p`; what is no permutation is refused.
+    """The permutation that undoes `p`; anything but a permutation is refused.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def inverse(p: Permutation) -> Permutation:
 
 
 def cycles(p: Permutation) -> int:
-    """Number of cycles of `p`, fixed points included; what is no permutation is refused.
+    """Number of cycles of `p`, fixed points included; anything but a permutation is refused.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _commutator_cycles(sigma: Permutation) -> int:
 
 
 def permutation_counts(k: int) -> tuple[int, ...]:
-    """Permutations of S_k with V = 0..k+1; cost k! k. More than ten minutes of it is refused (see `signalprop.allow`).
+    """Permutations of S_k with V = 0..k+1; cost k! k. More than ten minutes of work is refused (see `signalprop.allow`).
 
     Examples
     --------
@@ -191,7 +191,7 @@ def _free_indices(k: int, pairing: Sequence[Sequence[int]]) -> int:
 def matching_counts(k: int) -> tuple[int, ...]:
     """Perfect matchings of the 2k factors with V = 0..k+1 free indices; cost (2k-1)!! k^2.
 
-    More than ten minutes of it is refused (see `signalprop.allow`).
+    More than ten minutes of work is refused (see `signalprop.allow`).
 
     Examples
     --------

@@ -162,7 +162,7 @@ def _reverses(field: Field) -> bool:
 
 
 class _Equations:
-    """Loop equations of one field, with what they have reduced before."""
+    """Loop equations of one field, with a memory of the words already reduced."""
 
     def __init__(self, real: bool, max_states: int) -> None:
         self.real = real
