@@ -12,9 +12,10 @@ from signalprop.nn import scan
 from signalprop.nn.bidirectional import Bidirectional
 from signalprop.nn.classifier import ResidualBlock, SequenceClassifier
 from signalprop.nn.dense import DenseLinearRNN
+from signalprop.nn.gated import GatedRecurrence
 from signalprop.nn.lru import LRU
 from signalprop.nn.parameter_groups import parameter_groups
-from signalprop.nn.recurrence import Recurrence, State, System
+from signalprop.nn.recurrence import Gates, Recurrence, State, System
 from signalprop.nn.rotrnn import RotRNN
 from signalprop.nn.state_energies import state_energies
 
@@ -22,6 +23,8 @@ __all__ = [
     "LRU",
     "Bidirectional",
     "DenseLinearRNN",
+    "GatedRecurrence",
+    "Gates",
     "Recurrence",
     "ResidualBlock",
     "RotRNN",

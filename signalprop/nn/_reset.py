@@ -9,7 +9,8 @@ from signalprop.nn.recurrence import Recurrence
 
 def require_plain(layer: Recurrence) -> None:
     """Raise if a parameter of the layer is computed from others: what is drawn for it would be lost."""
-    for name in (*layer.dynamics, "B", "C", "D"):
+    gates = [name for name in getattr(layer, "gated_by", ()) if "." not in name]
+    for name in (*layer.dynamics, *gates, "B", "C", "D"):
         if name not in layer._parameters and getattr(layer, name, None) is not None:
             raise ValueError(
                 f"{name} of {type(layer).__name__} is computed from other parameters (a parametrization, weight norm, pruning); "

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from signalprop.nn._inputs import lengths_of, part, reals
 from signalprop.nn._reset import reset_all
 from signalprop.nn.recurrence import Recurrence
+from signalprop.recurrences import LinearRecurrence
 
 __all__ = ["Bidirectional"]
 
@@ -56,9 +57,28 @@ class Bidirectional(nn.Module):
         outputs: Tensor = self.ahead(inputs) + reverse(self.back(reverse(inputs, lengths)), lengths)
         return outputs
 
+    def linear(self) -> tuple[LinearRecurrence, LinearRecurrence]:
+        """The recurrences of both layers, ahead and back; there is no single one, because the state of a step needs all inputs.
+
+        `back` reads reversed time: its energy at t is that of the state t steps from the end. White and AR(1) inputs have the
+        second moments of their reversal, so both paths hold for the same inputs.
+
+        Raises
+        ------
+        ValueError
+            A layer that is not one of `signalprop.nn`, or as its own `linear`.
+        """
+        return _linear(self.ahead, "ahead"), _linear(self.back, "back")
+
     def reset_parameters(self) -> None:
         """Draw all parameters of both layers again."""
         reset_all(self)
+
+
+def _linear(layer: nn.Module, name: str) -> LinearRecurrence:
+    if not isinstance(layer, Recurrence):
+        raise ValueError(f"{name} must be a recurrence of signalprop.nn, got {type(layer).__name__}.")
+    return layer.linear()
 
 
 def reverse(sequence: Tensor, lengths: Tensor | None = None) -> Tensor:

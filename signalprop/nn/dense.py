@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -13,8 +14,10 @@ from signalprop.fields import one_of
 from signalprop.initialization._entries import ScaleOptions
 from signalprop.initialization.torch import ginibre_
 from signalprop.nn._dense_scan import dense_scan
+from signalprop.nn._linear import assign, numbers, of_kind, require_no_first_step
 from signalprop.nn._reset import fill_, require_plain
 from signalprop.nn.recurrence import Recurrence, System
+from signalprop.recurrences import LinearRecurrence
 
 __all__ = ["DenseLinearRNN"]
 
@@ -101,6 +104,64 @@ class DenseLinearRNN(Recurrence):
         nn.init.normal_(self.C, std=math.sqrt(1.0 / self.d_state))
         if self.D is not None:
             nn.init.normal_(self.D)
+
+    @classmethod
+    def from_linear(
+        cls,
+        recurrence: LinearRecurrence,
+        *,
+        horizon: int,
+        feedthrough: bool = False,
+        check_finite: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> DenseLinearRNN:
+        """The layer that is a given real recurrence: of `signalprop.recurrences.gaussian`, `orthogonal`, `s4`, or of your own.
+
+        Where the recurrence has no readout C, it is drawn as in a new layer, and so is D with `feedthrough`;
+        `reset_parameters` draws everything anew, for `horizon`. `linear` is the way back.
+
+        Parameters
+        ----------
+        recurrence
+            Real, without a first step of its own.
+        horizon, feedthrough, check_finite, device, dtype
+            As of the layer.
+
+        Raises
+        ------
+        ValueError
+            Another recurrence, a complex one, one with more or fewer outputs than inputs.
+
+        Examples
+        --------
+        >>> from signalprop import recurrences
+        >>> DenseLinearRNN.from_linear(recurrences.orthogonal(8), horizon=100)
+        DenseLinearRNN(d_model=8, d_state=8, horizon=100, kernel='ginibre')
+        """
+        given = of_kind(recurrence, LinearRecurrence, "a LinearRecurrence")
+        require_no_first_step(given, "a DenseLinearRNN")
+        W = given.A.dense()
+        for name, matrix in (("A", W), ("B", given.B)):
+            if np.imag(matrix).any():
+                raise ValueError(f"the state of a DenseLinearRNN is real, got a complex {name}.")
+        layer = cls(
+            given.input_size,
+            given.state_size,
+            horizon=horizon,
+            feedthrough=feedthrough,
+            check_finite=check_finite,
+            device=device,
+            dtype=dtype,
+        )
+        assign(layer, W=np.real(W), B=np.real(given.B))
+        if given.C is not None:
+            assign(layer, C=np.real(given.C))
+        return layer
+
+    def linear(self) -> LinearRecurrence:
+        """The recurrence as it is now, as `Recurrence.linear` has it."""
+        return LinearRecurrence(numbers(self, "W"), numbers(self, "B"), numbers(self, "C"))
 
     def _rows(self) -> tuple[int, int]:
         return 1, self.d_state

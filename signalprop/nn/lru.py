@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from signalprop import recurrences
 from signalprop._names import NORMALIZERS
 from signalprop.fields import one_of
+from signalprop.nn._linear import assign, numbers, of_kind, require_no_first_step
 from signalprop.nn._reset import require_plain
 from signalprop.nn.recurrence import PlaneRecurrence, System
-from signalprop.recurrences import laws
+from signalprop.recurrences import Diagonal, LinearRecurrence, laws
 
 __all__ = ["LRU"]
 
@@ -106,6 +109,80 @@ class LRU(PlaneRecurrence):
             nn.init.normal_(self.D)
         if self.gamma_log is not None:
             self.gamma_log.copy_(power_lost(self.nu).log() / 2)
+
+    @classmethod
+    def from_linear(
+        cls,
+        recurrence: LinearRecurrence,
+        *,
+        normalizer: str = "recomputed",
+        feedthrough: bool = False,
+        check_finite: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> LRU:
+        """The layer that is a given recurrence with a diagonal A: of `signalprop.recurrences.lru`, `s5`, or of your own.
+
+        Where the recurrence has no readout C, it is drawn as in a new layer, and so is D with `feedthrough`;
+        `reset_parameters` draws everything anew. `linear` is the way back.
+
+        Parameters
+        ----------
+        recurrence
+            Diagonal, moduli below 1, without a first step of its own; a RotRNN is one by ``to_lru``.
+        normalizer, feedthrough, check_finite, device, dtype
+            As of the layer.
+
+        Raises
+        ------
+        ValueError
+            Another recurrence, one with more or fewer outputs than inputs.
+
+        Examples
+        --------
+        >>> from signalprop import recurrences
+        >>> LRU.from_linear(recurrences.s5(64, 16))
+        LRU(d_model=16, d_state=32, normalizer='recomputed')
+        """
+        given = of_kind(recurrence, LinearRecurrence, "a LinearRecurrence with a diagonal A")
+        if not isinstance(given.A, Diagonal):
+            raise ValueError(f"an LRU has a diagonal A, got one of {type(given.A).__name__}.")
+        require_no_first_step(given, "an LRU")
+        decay = given.A.log_modulus
+        if not (decay < 0.0).all():
+            raise ValueError(f"moduli must be below 1, got {np.exp(decay.max()):.17g}.")
+        layer = cls(
+            given.input_size,
+            given.state_size,
+            normalizer=normalizer,
+            feedthrough=feedthrough,
+            check_finite=check_finite,
+            device=device,
+            dtype=dtype,
+        )
+        gamma = np.sqrt(-np.expm1(2.0 * decay))
+        if layer.gamma_log is not None:
+            if isinstance(given, recurrences.LRU) and (given.normalizer > 0.0).all():
+                gamma = given.normalizer
+            assign(layer, gamma_log=np.log(gamma))
+        rows = given.B / gamma[:, None]
+        turn = np.mod(given.A.phase, laws.MAX_PHASE).clip(1e-15)  # the layer has no angle of zero
+        assign(layer, nu=np.log(-decay), theta=np.log(turn), B=np.stack([rows.real, rows.imag], 1))
+        if given.C is not None:
+            assign(layer, C=np.stack([given.C.real, given.C.imag], 2))
+        return layer
+
+    def linear(self) -> recurrences.LRU:
+        """The recurrence as it is now, as `Recurrence.linear` has it."""
+        rows, readout = numbers(self, "B"), numbers(self, "C")
+        with np.errstate(over="ignore", under="ignore"):
+            return recurrences.LRU(
+                -np.exp(numbers(self, "nu")),
+                np.exp(numbers(self, "theta")),
+                rows[:, 0] + 1j * rows[:, 1],
+                readout[..., 0] + 1j * readout[..., 1],
+                normalizer=None if self.gamma_log is None else np.exp(numbers(self, "gamma_log")),
+            )
 
     def _rows(self) -> tuple[int, int]:
         return 2, 2 * self.d_state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,10 @@ from signalprop.nn._finite import require_finite
 from signalprop.nn._inputs import has_numbers, lengths_of, reals, refuse_beyond_memory, within
 from signalprop.nn.scan import rotation_scan
 
-__all__ = ["Recurrence", "State", "System"]
+if TYPE_CHECKING:
+    from signalprop.recurrences import LinearRecurrence
+
+__all__ = ["Gates", "Recurrence", "State", "System"]
 
 
 class System(NamedTuple):
@@ -31,13 +34,32 @@ class System(NamedTuple):
     """Factor of the first input of a sequence, (rows,)."""
     through: Tensor | None = None
     """D, the factor of the inputs in the outputs, (d_model,); filled in by `Recurrence.system`."""
+    weights: dict[str, Tensor] | None = None
+    """What `GatedRecurrence.gates` reads besides the inputs; None where the transition does not depend on them."""
 
     def copy(self) -> System:
         """The same numbers in memory of their own, which no training step changes; gradients still reach the parameters."""
         first, through = (None if each is None else each.clone() for each in (self.first, self.through))
+        weights = None if self.weights is None else {name: each.clone() for name, each in self.weights.items()}
         return System(
-            tuple(each.clone() for each in self.transition), self.enter.clone(), self.leave.clone(), first, through
+            tuple(each.clone() for each in self.transition),
+            self.enter.clone(),
+            self.leave.clone(),
+            first,
+            through,
+            weights,
         )
+
+
+class Gates(NamedTuple):
+    """Coefficients that inputs decide on: x_t = decay_t x_{t-1} + enter_t (B u_t), y_t = C (leave_t x_t) + D u_t.
+
+    Each is of shape (rows,), (time, rows) or (batch, time, rows); axes of length one broadcast.
+    """
+
+    decay: Tensor
+    enter: Tensor | None = None
+    leave: Tensor | None = None
 
 
 class State(NamedTuple):
@@ -175,6 +197,19 @@ class Recurrence(nn.Module):
         """Draw all parameters again, in place."""
         raise NotImplementedError(f"{type(self).__name__} does not say how its parameters are drawn.")
 
+    def linear(self) -> LinearRecurrence:
+        """The recurrence as it is now, for the exact laws of `signalprop.recurrences`: C included, D left out, in float64.
+
+        Its `energy` is the mean of `state_energy` over white or AR(1) inputs, its `stationary_energy` the limit of that. It is
+        a copy: later training does not change it.
+
+        Raises
+        ------
+        ValueError
+            Parameters on the meta device, or beyond what a recurrence may have: a modulus that is 1 in float64, NaN.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say which linear recurrence it is.")
+
     @abstractmethod
     def _system(self, dtype: torch.dtype) -> System: ...
 
@@ -192,8 +227,9 @@ class Recurrence(nn.Module):
 
     def _advance(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         assert state.system is not None
-        states = self._states(inputs, state)
-        outputs = functional.linear(states, state.system.leave)
+        states, gates = self._driven(inputs, state)
+        seen = states if gates is None or gates.leave is None else gates.leave * states
+        outputs = functional.linear(seen, state.system.leave)
         if state.system.through is not None:
             outputs = outputs + state.system.through * inputs
         outputs = outputs.to(inputs.dtype)
@@ -206,7 +242,14 @@ class Recurrence(nn.Module):
         """How many tensors the transition has, and how many rows the state; None where nothing is known."""
         return None
 
+    def _gates(self, inputs: Tensor, system: System) -> Gates | None:
+        """What depends on the inputs; None where nothing does."""
+        return None
+
     def _states(self, inputs: Tensor, state: State) -> Tensor:
+        return self._driven(inputs, state)[0]
+
+    def _driven(self, inputs: Tensor, state: State) -> tuple[Tensor, Gates | None]:
         system = state.system
         assert system is not None
         rows, d_model = system.enter.shape
@@ -231,7 +274,11 @@ class Recurrence(nn.Module):
         if system.first is not None and state.fresh:
             drive = torch.cat([drive[:, :1] * system.first, drive[:, 1:]], 1)
         with torch.autocast(self._device_type(), enabled=False):
-            return self._scan(system.transition, drive, state.values)
+            gates = self._gates(inputs, system)
+            if gates is None:
+                return self._scan(system.transition, drive, state.values), None
+            drive = drive if gates.enter is None else gates.enter * drive
+            return self._scan((gates.decay,), drive, state.values), gates
 
     def _accept(self, inputs: Tensor) -> Tensor:
         return reals(inputs, "inputs", ("batch", "time", self.d_model))

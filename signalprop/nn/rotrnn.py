@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
+from signalprop import recurrences
 from signalprop._checks import flag, shown, whole_number
+from signalprop.nn._linear import assign, numbers, of_kind
 from signalprop.nn._reset import require_plain
 from signalprop.nn.lru import power_lost
 from signalprop.nn.recurrence import PlaneRecurrence, System
-from signalprop.recurrences import laws
+from signalprop.recurrences import Rotations, laws
+from signalprop.recurrences.power_sums import Floats
+from signalprop.recurrences.skew import orthogonal_from_skew, skew_from_orthogonal
 
 __all__ = ["RotRNN"]
 
@@ -116,6 +121,78 @@ class RotRNN(PlaneRecurrence):
         if self.D is not None:
             nn.init.normal_(self.D)
 
+    @classmethod
+    def from_linear(
+        cls,
+        recurrence: recurrences.RotRNN,
+        *,
+        feedthrough: bool = False,
+        check_finite: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> RotRNN:
+        """The layer that is a given RotRNN of `signalprop.recurrences`, its first-step rule included.
+
+        Where the recurrence has no readout C, it is drawn as in a new layer, and so is D with `feedthrough`;
+        `reset_parameters` draws everything anew. `linear` is the way back.
+
+        Parameters
+        ----------
+        recurrence
+            A RotRNN whose B is normalised, as `signalprop.recurrences.rotrnn` draws it.
+        feedthrough, check_finite, device, dtype
+            As of the layer.
+
+        Raises
+        ------
+        ValueError
+            Another recurrence, one that is not normalised, one with more or fewer outputs than inputs.
+
+        Examples
+        --------
+        >>> from signalprop import recurrences
+        >>> RotRNN.from_linear(recurrences.rotrnn(32, 8, heads=4))
+        RotRNN(d_model=8, d_state=32, heads=4)
+        """
+        given = of_kind(recurrence, recurrences.RotRNN, "a RotRNN of signalprop.recurrences")
+        A, heads, size = given.rotations, given.heads, given.rotations.head_size
+        rows = np.real(given.B).reshape(heads, size, -1)
+        power, wanted = np.sum(rows**2, axis=(1, 2)), -np.expm1(2.0 * A.log_gamma)
+        if (abs(power - wanted) > 1e-9 * wanted).any():
+            raise ValueError(
+                "B of a RotRNN layer is normalised, tr(B B^T) = 1 - gamma^2 in each head, got one that is not."
+            )
+        layer = cls(
+            given.input_size,
+            given.state_size,
+            heads=heads,
+            first_step_rule=given.first_step,
+            feedthrough=feedthrough,
+            check_finite=check_finite,
+            device=device,
+            dtype=dtype,
+        )
+        frame, angles = _proper(A, heads, size)
+        unit = (
+            rows / np.sqrt(power / rows[0].size)[:, None, None]
+        )  # the layer divides by the norm: entries of about one
+        assign(layer, g=np.log(-A.log_gamma), theta=angles, M=skew_from_orthogonal(frame) / 2.0, B=unit)
+        if given.C is not None:
+            assign(layer, C=np.real(given.C))
+        return layer
+
+    def linear(self) -> recurrences.RotRNN:
+        """The recurrence as it is now, as `Recurrence.linear` has it; its state is x, while the layer keeps P^T x."""
+        m = numbers(self, "M")
+        return recurrences.RotRNN(
+            numbers(self, "theta"),
+            numbers(self, "B"),
+            numbers(self, "C"),
+            log_rate=numbers(self, "g"),
+            basis=orthogonal_from_skew(m - np.swapaxes(m, 1, 2)),
+            first_step=self.first_step_rule,
+        )
+
     def _rows(self) -> tuple[int, int]:
         return 2, self.d_state + self.heads * (self.d_state // self.heads % 2)
 
@@ -138,3 +215,14 @@ class RotRNN(PlaneRecurrence):
     def extra_repr(self) -> str:
         """What ``repr`` shows in the brackets."""
         return f"{super().extra_repr()}, heads={self.heads}"
+
+
+def _proper(A: Rotations, heads: int, size: int) -> tuple[Floats, Floats]:
+    """Basis and angles of the same A with every basis in SO(n): a plane seen from behind turns the other way."""
+    frame = np.tile(np.eye(size), (heads, 1, 1)) if A.basis is None else A.basis.copy()
+    angles = A.angles.copy()
+    behind = np.linalg.det(frame) < 0.0
+    frame[behind, :, -1] *= -1.0
+    if size % 2 == 0:
+        angles[behind, -1] *= -1.0
+    return frame, angles

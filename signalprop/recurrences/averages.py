@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from signalprop._checks import flag, pair_of, real_number, seed_of, shown, whole_number
+from signalprop._checks import flag, real_number, seed_of, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import child_seeds
 from signalprop.fields import one_of
@@ -97,7 +97,9 @@ def rotrnn_average(
     horizon: int,
     *,
     gamma: float | None = None,
-    gamma_range: tuple[float, float] = laws.GAMMAS,
+    gamma_min: float = laws.GAMMAS[0],
+    gamma_max: float = laws.GAMMAS[1],
+    gamma_range: tuple[float, float] | None = None,
     max_phase: float = laws.MAX_PHASE,
     correlation: float = 0.0,
 ) -> Average:
@@ -111,12 +113,14 @@ def rotrnn_average(
     Parameters
     ----------
     gamma
-        One value; None averages over `gamma_range`.
+        One value; None averages over g from its value at gamma_min to that at gamma_max.
+    gamma_min, gamma_max
+        As in `rotrnn`; `gamma_range`, both as one pair, is an older spelling.
 
     Raises
     ------
     ValueError
-        gamma, `gamma_range`, `max_phase` or `correlation` out of range.
+        gamma, gamma_min, gamma_max, `max_phase` or `correlation` out of range.
 
     Examples
     --------
@@ -130,7 +134,7 @@ def rotrnn_average(
             raise ValueError(f"gamma must lie strictly between 0 and 1, got {shown(gamma)}.")
         energy = _rotating_head(steps, math.log(gamma), phase, rho)
         return Average(energy, np.zeros_like(energy))
-    low, high = laws.gamma_rates(*laws.checked_gammas(*pair_of(gamma_range, "gamma_range")))
+    low, high = laws.gamma_rates(*laws.gamma_ends(gamma_min, gamma_max, gamma_range))
     seconds = steps * (MODE_SECONDS if rho == 0.0 else CORRELATED_MODE_SECONDS)
     return _quadrature(lambda g: _rotating_head(steps, -math.exp(g), phase, rho), low, high, 64, seconds)
 

@@ -66,6 +66,26 @@ def checked_gammas(gamma_min: Any, gamma_max: Any) -> tuple[float, float]:
     return low, high
 
 
+def gamma_ends(gamma_min: Any, gamma_max: Any, gamma_range: Any = None) -> tuple[float, float]:
+    """Ends of gamma, from two numbers or from the one pair that stood for them before.
+
+    Raises
+    ------
+    ValueError
+        As `checked_gammas`; both spellings at once.
+    """
+    ends = checked_gammas(gamma_min, gamma_max)
+    if gamma_range is None:
+        return ends
+    pair = checked_gammas(*pair_of(gamma_range, "gamma_range"))
+    if ends not in (GAMMAS, pair):
+        raise ValueError(
+            f"gamma_range must be left out where gamma_min and gamma_max are given, got {shown(gamma_range)} beside "
+            f"{ends[0]:g} and {ends[1]:g}."
+        )
+    return pair
+
+
 def checked_phase(max_phase: Any) -> float:
     """`max_phase` as a float in (0, 2 pi]; what rounds to 2 pi in five digits is 2 pi.
 

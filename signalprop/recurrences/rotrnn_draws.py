@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from signalprop._checks import pair_of, real_array, seed_of, whole_number
+from signalprop._checks import seed_of, whole_number
 from signalprop._streams import stream
 from signalprop.fields import one_of
 from signalprop.recurrences import laws
 from signalprop.recurrences.arguments import check_numbers
 from signalprop.recurrences.planes import RotRNN
-from signalprop.recurrences.power_sums import Floats
+from signalprop.recurrences.skew import ROTATIONS, orthogonal_from_skew
 
 
 def rotrnn(
@@ -28,7 +28,9 @@ def rotrnn(
     *,
     heads: int = 1,
     gamma: ArrayLike | None = None,
-    gamma_range: tuple[float, float] = laws.GAMMAS,
+    gamma_min: float = laws.GAMMAS[0],
+    gamma_max: float = laws.GAMMAS[1],
+    gamma_range: tuple[float, float] | None = None,
     max_phase: float = laws.MAX_PHASE,
     rotation: str = "expm",
     first_step: bool = False,
@@ -42,7 +44,11 @@ def rotrnn(
     state_size, input_size, heads
         N, d, H; each head has N/H states; if that is odd, one direction does not turn.
     gamma
-        Fixed, one number or one per head; None draws ``gamma = exp(-exp(g))``, g uniform, inside `gamma_range`.
+        Fixed, one number or one per head; None draws ``gamma = exp(-exp(g))``, g uniform, from gamma_min to gamma_max.
+    gamma_min, gamma_max
+        0 < gamma_min <= gamma_max < 1, as in `signalprop.nn.RotRNN`.
+    gamma_range
+        Both as one pair: an older spelling.
     max_phase
         Angles are uniform in (0, max_phase), at most 2 pi.
     rotation
@@ -57,7 +63,7 @@ def rotrnn(
     Raises
     ------
     ValueError
-        N not divisible by H, gamma outside (0, 1), not 0 < low <= high < 1 in `gamma_range`, a phase out of range, an unknown
+        N not divisible by H, gamma outside (0, 1), not 0 < gamma_min <= gamma_max < 1, a phase out of range, an unknown
         rotation.
 
     Examples
@@ -75,7 +81,7 @@ def rotrnn(
     rng = stream(seed_of(seed), "rotrnn", size, inputs, count)
     rates: Any = None
     if gamma is None:
-        low, high = laws.gamma_rates(*laws.checked_gammas(*pair_of(gamma_range, "gamma_range")))
+        low, high = laws.gamma_rates(*laws.gamma_ends(gamma_min, gamma_max, gamma_range))
         rates = rng.uniform(low, high, count)
     angles = rng.uniform(0.0, phase, (count, size // 2))
     skew = rng.standard_normal((count, size, size))
@@ -97,25 +103,6 @@ def rotrnn(
     )
 
 
-def orthogonal_from_skew(skew: ArrayLike, rotation: str = "expm") -> Floats:
-    """The matrix in SO(n) made from a skew one, ``exp(S)`` or the Cayley transform ``(I + S)^{-1}(I - S)``; stacks allowed.
-
-    The exponential is computed from the eigenvectors of the Hermitian i S, so it is orthogonal to rounding for any ||S||.
-
-    Examples
-    --------
-    >>> orthogonal_from_skew([[0.0, -np.pi / 2], [np.pi / 2, 0.0]]).round(12) + 0.0
-    array([[ 0., -1.],
-           [ 1.,  0.]])
-    """
-    S = real_array(skew, "skew", None)
-    if S.ndim < 2 or S.shape[-1] != S.shape[-2] or not np.array_equal(S, -np.swapaxes(S, -1, -2)):
-        raise ValueError(
-            f"skew must hold square matrices with S^T = -S, got an array of shape {S.shape} that does not."
-        )
-    return ROTATIONS[one_of(rotation, ROTATIONS, "rotation")](S)
-
-
 def state_and_heads(state_size: int, input_size: int, heads: int) -> tuple[int, int, int]:
     """States per head, inputs, heads.
 
@@ -129,16 +116,3 @@ def state_and_heads(state_size: int, input_size: int, heads: int) -> tuple[int, 
     if total % count:
         raise ValueError(f"state_size must be divisible by heads, got {total} states and {count} heads.")
     return total // count, inputs, count
-
-
-def _exponential(S: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(1j * S)
-    return np.real((vectors * np.exp(-1j * values)[..., None, :]) @ np.conj(np.swapaxes(vectors, -1, -2)))
-
-
-def _cayley(S: Floats) -> Floats:
-    one = np.eye(S.shape[-1])
-    return np.asarray(np.linalg.solve(one + S, one - S), np.float64)
-
-
-ROTATIONS = {"expm": _exponential, "cayley": _cayley}  # from a skew matrix to an orthogonal one

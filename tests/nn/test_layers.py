@@ -200,7 +200,9 @@ def test_mixed_precision_keeps_the_dynamics_in_float32(kind):
     drive = drive.float()
     if system.first is not None:
         drive[:, 0] *= system.first
-    assert torch.equal(states, layer._scan(system.transition, drive, torch.zeros_like(drive[:, 0])))
+    gates = layer._gates(inputs, system)
+    drive, transition = (drive, system.transition) if gates is None else (gates.enter * drive, (gates.decay,))
+    assert torch.equal(states, layer._scan(transition, drive, torch.zeros_like(drive[:, 0])))
     # Rounding to 8 bits happens to inputs, weights and outputs, but is not accumulated over time.
     scale = plain.abs().max().item()
     assert 0 < (mixed - plain).abs().max().item() < 0.05 * scale

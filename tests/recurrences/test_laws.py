@@ -140,9 +140,23 @@ def test_defaults_are_those_of_the_laws():
         given = inspect.signature(draw).parameters
         assert (given["r_min"].default, given["r_max"].default) == laws.MODULI
         assert given["max_phase"].default == laws.MAX_PHASE
-    assert inspect.signature(recurrences.rotrnn).parameters["gamma_range"].default == laws.GAMMAS
-    given = inspect.signature(nn.RotRNN).parameters
-    assert (given["gamma_min"].default, given["gamma_max"].default) == laws.GAMMAS
+    for draw in (recurrences.rotrnn, recurrences.rotrnn_average, nn.RotRNN):
+        given = inspect.signature(draw).parameters
+        assert (given["gamma_min"].default, given["gamma_max"].default) == laws.GAMMAS
+
+
+def test_the_older_spelling_of_the_ends_of_gamma():
+    wanted = recurrences.rotrnn(6, 2, heads=3, gamma_min=0.5, gamma_max=0.6)
+    found = recurrences.rotrnn(6, 2, heads=3, gamma_range=(0.5, 0.6))
+    np.testing.assert_array_equal(found.gamma, wanted.gamma)
+    assert ((found.gamma >= 0.5) & (found.gamma <= 0.6)).all()
+    averages = [
+        recurrences.rotrnn_average(5, **ends).energy
+        for ends in ({"gamma_min": 0.5, "gamma_max": 0.6}, {"gamma_range": (0.5, 0.6)})
+    ]
+    np.testing.assert_array_equal(*averages)
+    with pytest.raises(ValueError, match=r"gamma_range must be left out where gamma_min and gamma_max are given"):
+        recurrences.rotrnn(6, 2, gamma_min=0.5, gamma_range=(0.6, 0.7))
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (1 - 1e-15, 1.0), (0.999999, 1.0), (0.3, 0.3), (0.0, 1e-200)])

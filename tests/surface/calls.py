@@ -59,6 +59,8 @@ EXCLUDED = {
     "nn.recurrence.State": "made by initial_state",
     "nn.recurrence.System": "made by system",
     "nn.recurrence.Recurrence": "abstract; swept as each layer that is one",
+    "nn.recurrence.Gates": "made by the gates of a subclass",
+    "nn.gated.GatedRecurrence": "abstract",
     "training.trainer.Run": "made by train",
     "ginibre.tempered.Move": "made by schedule",
 }
