@@ -1,4 +1,4 @@
-"""What the samplers of one chunk accept; what it would cost is the business of their callers, who know what the user allows."""
+"""What the samplers of one chunk accept; costs are left to their callers, who know what the user allows."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def sizes(n: Any, k: Any, field: Any) -> tuple[int, int, Field]:
 
 
 def generator_of(rng: Any) -> None:
-    """Refuse what is no generator of random numbers."""
+    """Refuse anything but a random generator."""
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, got {shown(rng)}.")

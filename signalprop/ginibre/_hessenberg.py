@@ -9,8 +9,8 @@ A number of the field is beta real parts e_0 = 1, e_1 = i, e_2 = j, e_3 = k, eac
 e_a e_b = _SIGN[a][b] e_{a xor b}; entries of H multiply from the left. The vector is normalised once per pass, and the
 norm of each step is read off: over so few steps nothing overflows or vanishes.
 
-The innermost product keeps panel rows in vector registers over all its columns. No loop of Python that numba compiles
-comes out so, hence it is written in LLVM's vectors, which are the same on every processor.
+The innermost product keeps panel rows in vector registers over all its columns. numba compiles no Python loop to that, so
+it is written in LLVM's vectors, which are the same on every processor.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def hessenberg_kernel(k, h_all, below_all, scale, out, stop):  # type: ignore[no
     """Write ``log ||(scale H)^r e_1||`` into ``out[sample, r]``, r = 1..k.
 
     Column j of H above and on the diagonal is ``h_all[part, sample, j(j+1)/2 ..]``, below it ``below_all[sample, j]``.
-    Once ``stop[0]`` is not zero it leaves, with the rest of `out` as it was.
+    Once ``stop[0]`` is not zero it returns, with the rest of `out` as it was.
     """
     beta, count, entries = h_all.shape
     columns = below_all.shape[1]

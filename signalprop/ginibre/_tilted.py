@@ -210,7 +210,7 @@ def _excess(x, d):  # type: ignore[no-untyped-def]
 
 @kernel
 def _place(z, x, freedom, active, width):  # type: ignore[no-untyped-def]
-    """Write the subdiagonal given by its coordinates."""
+    """Write the subdiagonal from its coordinates."""
     for q in range(active):
         d = freedom[q]
         if d > 1.0:
@@ -298,8 +298,8 @@ def append_kernel(z_all, x_all, normals, below, j, columns, beta, freedom):  # t
 def moves_kernel(z_all, x_all, normals, uniforms, freedom, tilt, size, steps, j, columns, beta, logs, stop):  # type: ignore[no-untyped-def]
     """One Hamiltonian move of each matrix, target its law times ``||Z^j e_1||^tilt``; returns the mean acceptance probability.
 
-    `size` is the angle of a step, `logs` the values of ``log ||Z^j e_1||``, brought up to date; `normals` has a row of
-    momenta and `uniforms` a number in [0, 1) per matrix. Once ``stop[0]`` is not zero it leaves.
+    `size` is the angle of a step, `logs` the values of ``log ||Z^j e_1||``, which are updated; `normals` has a row of
+    momenta and `uniforms` a number in [0, 1) per matrix. Once ``stop[0]`` is not zero it returns.
     """
     width = columns + PAD
     plane = width * width

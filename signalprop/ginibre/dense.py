@@ -96,7 +96,7 @@ def samples_per_chunk(n: int, field: Field) -> int:
 
 
 def room(n: int, k: int, field: Field, count: int, tied: bool) -> float:
-    """Bytes that the drawing of a chunk of `count` samples takes."""
+    """Bytes that drawing a chunk of `count` samples takes."""
     numbers = field.beta * n * (n + 8.0 if tied else 8.0)
     if field is Field.QUATERNION:  # blocks of complex numbers beside their halves
         numbers *= 3.0
@@ -109,8 +109,8 @@ def draw_chunk(
     """Log-norms of `count` samples, shape (count, k+1): ``log ||h(k')||/||x||`` and, linear only, ``log ||h(t)||/sqrt(n)``.
 
     The second path is the driven recurrence h <- W h + x with a fresh standard Gaussian x at each step; without `driven` it may
-    be left out, and the first one is the same. The caller holds BLAS
-    to one thread, so that the digits do not depend on its thread count.
+    be left out, which does not change the first one. The caller holds BLAS to one thread, so that the digits do not depend on
+    its thread count.
     """
     n, k, field = sizes(n, k, field)
     if not isinstance(layer, Layer):

@@ -40,14 +40,14 @@ def samples_per_chunk(n: int, k: int, field: Field) -> int:
     numbers = field.beta * _entries(min(k, n))
     if numbers > _LARGEST_NUMBERS:
         raise ValueError(
-            f"k must be at most {_largest_k(field)} for method='krylov' with {field.value} weights (1 GiB a sample), "
+            f"k must be at most {_largest_k(field)} for method='krylov' with {field.value} weights (1 GiB per sample), "
             f"got {k}; use signalprop.rnn_energy for the exact mean."
         )
     return max(1, min(512, _CHUNK_NUMBERS // max(1, numbers), _CHUNK_STEPS // (k + 1)))
 
 
 def room(n: int, k: int, field: Field) -> float:
-    """Bytes that the drawing of one chunk takes: random numbers, the matrix at work, and paths with their copies."""
+    """Bytes that drawing one chunk takes: random numbers, the matrix in use, and paths with their copies."""
     count, numbers = samples_per_chunk(n, k, field), field.beta * _entries(min(k, n))
     return 8.0 * numbers * (count + 2) + 40.0 * count * (k + 1.0)
 

@@ -10,8 +10,8 @@ so their sum S_{n,t}. Status P. That the error is small is an observation (bench
 Between c = 2 and 3 real weights change from many singular directions to one outlying real eigenvalue. Few particles have one
 then, so there are more particles at the early steps, where each costs least.
 
-At which steps to move, how often, and into how many pieces a trajectory is cut is read off a pilot with a random stream of
-its own and then kept. When to resample is read off the particles themselves; that keeps the estimate unbiased, since the copies
+A pilot with a random stream of its own decides at which steps to move, how often, and into how many pieces a trajectory is
+cut; then these stay fixed. The particles themselves decide when to resample; that keeps the estimate unbiased, since the copies
 stand for the same weighted mean on average. Repetitions are independent and their spread gives the error.
 
 The moves cost O(k^4) flops per particle for k < n.
@@ -48,7 +48,7 @@ _LARGEST_ANGLE = 1.2
 _BATCH = 16  # particles moved at once
 _MORE = 4  # times as many particles up to the crossing of real weights
 _LARGEST_BYTES = 1 << 31
-_LONGEST = 86400.0  # seconds of work that nobody has to ask for
+_LONGEST = 86400.0  # seconds of work allowed by default
 
 
 class Move(NamedTuple):
@@ -161,7 +161,7 @@ def _crossing(n: int, field: Field) -> float:
     """Number of steps past which outlying real eigenvalues carry the mean of real weights; 0 for the other fields.
 
     The two terms of the law of real weights (`regimes.real`) are equal at k = c sqrt(n), c^2 = log n + 2 log(2/c); by then
-    the outlier should have been found, a quarter of the way on it has been.
+    the outlier should have been found, and a quarter further on it has been.
     """
     match field:
         case Field.COMPLEX | Field.QUATERNION:
@@ -224,8 +224,8 @@ def pilot_seconds(n: int, k: int, field: Field) -> float:
 def _particle_seconds(n: int, k: int, field: Field) -> float:
     """Rough time in which one particle takes k steps and is moved after each.
 
-    A trajectory after step j is a few products of j matrices, and each of its pieces has a cost of its own. How many pieces there
-    are follows the spread of the weights, about 2/n a step: measured, within a factor of three for n = 1 to 1000.
+    A trajectory after step j is a few products of j matrices, and each of its pieces has a cost of its own. The number of pieces
+    follows the spread of the weights, about 2/n per step: measured, within a factor of three for n = 1 to 1000.
     """
     pieces = 0.4 + min(3.0, k / (4.5 * math.sqrt(n)) + 20.0 / n)
     columns, half = float(min(k, n)), 0.5 * float(k) ** 2
@@ -248,14 +248,14 @@ def check_room(n: int, k: int, field: Field, particles: int) -> None:
     size = 8 * particles * field.beta * (min(n, k) + _tilted.PAD) ** 2
     if size > _LARGEST_BYTES:
         raise ValueError(
-            f"{particles} particles of {min(n, k)} columns fill {size / 2**30:.1f} GiB a thread, more than "
+            f"{particles} particles of {min(n, k)} columns fill {size / 2**30:.1f} GiB per thread, more than "
             f"{_LARGEST_BYTES / 2**30:.0f} GiB; use at most "
             f"{max(1, particles * _LARGEST_BYTES // size)} particles and more repetitions."
         )
 
 
 def _more(n: int, k: int, field: Field) -> int:
-    """How many times the particles of the last step the early ones have."""
+    """The factor by which the early steps have more particles than the last."""
     return _MORE if 0.0 < _crossing(n, field) < k else 1
 
 
@@ -301,8 +301,8 @@ def log_paths(
     repetitions
         Independent repetitions, at least 2.
     seed
-        Root seed. The digits depend on it and on (n, k, field, particles), not on the number of threads; the first of more
-        repetitions are those of fewer.
+        Root seed. The digits depend on it and on (n, k, field, particles), not on the number of threads; a run of more
+        repetitions begins with those of a shorter one.
     workers
         Threads (default: all cores).
     progress

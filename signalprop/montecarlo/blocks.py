@@ -41,7 +41,7 @@ class Block:
 
 
 def cut(plan: Plan) -> list[Block]:
-    """The blocks of a plan, in the order of its cells and chunks: a few thousand, or one a chunk if chunks are long."""
+    """The blocks of a plan, in the order of its cells and chunks: a few thousand, or one per chunk if chunks are long."""
     whole = sum(cell.rows * cell.row_seconds + cell.chunks * _START_SECONDS for cell in plan.cells)
     target = min(max(whole / _FILES, _SHORTEST), _LONGEST)
     blocks: list[Block] = []
@@ -66,14 +66,14 @@ def cut(plan: Plan) -> list[Block]:
 def draw_block(
     work: Sequence[tuple[Cell, Sequence[int]]], models: Sequence[str], versions: dict[str, str | None]
 ) -> NDArray[np.float64]:
-    """Draw chunks of cells: one row a draw, for each model its log-energy at the end of the path and its highest.
+    """Draw chunks of cells: one row per draw, for each model its log-energy at the end of the path and its highest.
 
-    What a worker is sent: no plan, no path, no state.
+    This is all that a worker is sent: no plan, no file name, no state.
 
     Raises
     ------
     ValueError
-        The worker has other versions than those the run was begun with.
+        The worker has other versions than the process that began the run.
     """
     for name, wanted in versions.items():
         if _version(name) != wanted:

@@ -68,7 +68,7 @@ class Cell:
 
     @property
     def rows(self) -> int:
-        """Number of paths that come out: of draws, or of repetitions."""
+        """Number of paths: of draws, or of repetitions."""
         return REPETITIONS if self.method is Method.TEMPERED else self.samples
 
     @property
@@ -123,7 +123,7 @@ class Cell:
 
     @property
     def room(self) -> float:
-        """Bytes that the drawing of one chunk takes, roughly."""
+        """Bytes that drawing one chunk takes, roughly."""
         match self.method:
             case Method.TEMPERED:
                 return tempered.room(self.n, self.k, self.field, self.particles)
@@ -156,7 +156,7 @@ class Cell:
     def judged(
         self, logs: Floats, model: str, k: int, log_exact: float | None, quantiles: Sequence[float] = QUANTILES
     ) -> Estimate:
-        """The same for an exact mean that is at hand."""
+        """The same for an exact mean that is given."""
         if self.method is Method.TEMPERED:
             return Estimate.from_repetitions(logs, log_exact)
         return Estimate.from_logs(

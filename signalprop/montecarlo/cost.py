@@ -10,14 +10,14 @@ from signalprop.methods import Method
 from signalprop.montecarlo.cell import Cell
 
 DAY = 86400.0
-_PIECE_BYTES = 150.0  # of a chunk in the list of what is to be drawn
+_PIECE_BYTES = 150.0  # of each chunk in the list of work
 _PIECE_SECONDS = 2e-5
 
 
 def refuse_impossible(what: str, cells: Iterable[Cell], workers: int, kept: int, longest: float) -> None:
     """Refuse cells that would take more than `longest` seconds on that many workers, or more memory than there is.
 
-    `kept` is the number of bytes that stay of each row.
+    `kept` is the number of bytes kept per row.
     """
     seconds, most, rows, chunks = 0.0, 0.0, 0, 0
     method = Method.KRYLOV

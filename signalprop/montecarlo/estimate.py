@@ -42,7 +42,7 @@ class Estimate:
         `relative_error`.
     log_quantiles
         Pairs (q, log of the q-quantile), median-unbiased (`signalprop.montecarlo.quantiles`); NaN where the quantile lies beyond
-        the draws, as that of 95 % does for fewer than 13.
+        the draws, as the 95 % quantile of fewer than 13 draws does.
     tail_share
         Share of the sum carried by the largest 1 % of the draws (at least one draw). Above one half the mean is a
         statement about draws that were barely seen.
@@ -51,7 +51,7 @@ class Estimate:
     log_exact
         Natural log of the exact mean, or None where none is known.
     log_intervals
-        Triples (q, low, high): interval of the q-quantile in logs that holds it with probability 95 % at least, by order
+        Triples (q, low, high): interval, in logs, that holds the q-quantile with a probability of at least 95 %, by order
         statistics; -inf or inf where there are too few draws for an end.
     tail_index, tail_index_stderr
         Hill's estimate of the Pareto index of the tail and its standard error (`signalprop.montecarlo.tail`), or None for
@@ -65,11 +65,11 @@ class Estimate:
     log_spread, log_skewness
         Standard deviation and skewness of the logs (of draws above zero).
     log_chance
-        Natural log of an upper bound on the probability of a mean as far from the exact one, 0 where there is no bound
+        Natural log of an upper bound on the probability of a mean this far from the exact one, 0 where there is no bound
         (`signalprop.montecarlo.trust`).
     tail_law
-        ``"light"`` if the law of what was drawn is known to have a mean within reach of plain draws, words that say why not if
-        it is known not to, None if it is not known.
+        ``"light"`` if the law of what was drawn is known to have a mean within reach of plain draws, the reason in words if it
+        is known not to, None if neither is known.
     """
 
     samples: int
@@ -117,7 +117,7 @@ class Estimate:
     ) -> Estimate:
         """Summarise draws given by the natural logs of their values (-inf for a value of zero).
 
-        The other arguments are those of the attributes. Masked draws are left out.
+        The other arguments are the attributes of the same names. Masked draws are left out.
 
         Raises
         ------
@@ -205,8 +205,8 @@ class Estimate:
         """Distance of the mean from the exact one in standard errors; None without an exact mean.
 
         With a known second moment the standard error is exact and the variance of z is one (at most one for a bound), whatever
-        the tail is. Without, the error is that of the draws and z is no test: where draws are missing it is far below zero for a
-        right formula. `verdict` says when it is evidence.
+        the tail is. Without one, the error is that of the draws and z is no test: where draws are missing it is far below zero
+        even for a right formula. `verdict` says when it is evidence.
         """
         if self.log_exact is None:
             return None
@@ -224,8 +224,8 @@ class Estimate:
     def log_interval(self) -> tuple[float, float]:
         """Logs of the ends of the 95 % interval of the mean; not to be read as one unless `trusted`.
 
-        Of draws it is mean/(1 +- r e) with the relative error e, known or of the draws, and r = 1.96 or Student's; of repetitions
-        mean (1 +- r e) with Student's r. How often it holds the exact mean: see `trusted`.
+        For draws it is mean/(1 +- r e), where the relative error e is known and r = 1.96, or both come from the draws (Student's
+        r); for repetitions it is mean (1 +- r e) with Student's r. How often it holds the exact mean: see `trusted`.
         """
         error, known = self.relative_error, self.predicted_relative_stderr is not None and not self.repeated
         reach = error * _NORMAL_REACH
@@ -255,9 +255,9 @@ class Estimate:
     def heavy_tailed(self) -> bool:
         """Whether the mean is out of reach of plain draws in any affordable number.
 
-        So it is where a known second moment means an error above a quarter of the mean; without one, where the top 1 % of the
-        draws carry more than half of the sum or the tail index is below 1 by more than two standard errors. Of repetitions: where
-        their standard deviation is more than half of their mean.
+        It is where a known second moment means an error above a quarter of the mean; without one, where the top 1 % of the
+        draws carry more than half of the sum or the tail index is below 1 by more than two standard errors. For repetitions:
+        where their standard deviation is more than half of their mean.
         """
         why = trust.doubt(self)
         return why is not None and why.hopeless
@@ -269,7 +269,7 @@ class Estimate:
         How often `log_interval` of a trusted mean holds the exact one (it should be 95 %), measured with fresh draws at n = 25,
         100, 400 and c = 0.5 .. 2.6 with 20 to 1000 draws: where the second moment is known 96.4 % of 35846; past k = 12 92.5 %
         of 2040 for real and 94.3 % of 3768 for quaternion weights. From log-normal draws of an unknown law with a spread up to
-        1.2: 90 to 96 %. Of repetitions: 475 of 500. The rule for an unknown law looks at the draws themselves: where it trusts
+        1.2: 90 to 96 %. For repetitions: 475 of 500. The rule for an unknown law looks at the draws themselves: where it trusts
         few samples of a law, those are the ones that missed the tail.
         """
         return trust.doubt(self) is None
@@ -320,7 +320,7 @@ class Estimate:
 
 
 def _real(logs: ArrayLike) -> NDArray[np.float64]:
-    """The draws as float64, or a sentence."""
+    """The draws as float64, or an error."""
     given = np.ma.compressed(logs) if isinstance(logs, np.ma.MaskedArray) else logs
     array = any_array(given, "logs", "log-energies must be real numbers")
     if array.dtype.kind not in "iufO":

@@ -29,7 +29,7 @@ def pool(executor: Any, workers: int | None) -> Iterator[tuple[Callable[..., Any
     Raises
     ------
     ValueError
-        An unknown name, or an object that is no executor.
+        An unknown name, or an object that is not an executor.
     """
     count = workers or cores()
     own: Threads | Processes
@@ -90,7 +90,7 @@ def _client(protocol: str, address: str) -> Iterator[Any]:
 
 
 def _require_certificates(security: Any, address: str) -> None:
-    """Refuse TLS where Dask's configuration names no certificates, or files that are not there."""
+    """Refuse TLS where Dask's configuration names no certificates, or files that do not exist."""
     named = {
         "CA_FILE": security.tls_ca_file,
         "CLIENT__CERT": security.tls_client_cert,
@@ -102,4 +102,4 @@ def _require_certificates(security: Any, address: str) -> None:
         raise ValueError(f"executor='tls://{address}' needs certificates: set {', '.join(unset)} to their files.")
     for name, value in variables.items():
         if "\n" not in value and not os.path.isfile(value):  # Dask takes the text of a certificate, too
-            raise ValueError(f"{name} names {value!r}, which is not there.")
+            raise ValueError(f"{name} names {value!r}, which does not exist.")

@@ -43,7 +43,7 @@ def has_closed_form(cell: Cell, model: str, k: int) -> bool:
 
 
 def within_the_sums(field: Field, model: Model, k: int) -> bool:
-    """Whether `signalprop.energy` goes as far as k steps: sums over partitions, for all fields but complex, are cut."""
+    """Whether `signalprop.energy` goes as far as k steps: the sums over partitions, for all fields but complex, have a limit."""
     longest = by_model(model, rnn=energy.MAX_ZONAL_K, driven=energy.MAX_ZONAL_T)
     return by_field(field, real=k <= longest, complex=True, quaternion=k <= longest)
 

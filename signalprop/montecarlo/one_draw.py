@@ -57,7 +57,7 @@ def largest_log_scales(log_energies: Floats, horizons: ArrayLike, log_bound: flo
     log_energies
         Paths at scale 1, shape (draws, K+1).
     horizons
-        Horizons T, 1 <= T <= K, none below the one before.
+        Horizons T, 1 <= T <= K, in non-decreasing order.
     log_bound
         Natural log of the bound.
     model
@@ -72,7 +72,7 @@ def largest_log_scales(log_energies: Floats, horizons: ArrayLike, log_bound: flo
     Raises
     ------
     ValueError
-        Paths that are no table of real numbers, a horizon past their end or out of order, or a bound that is no number.
+        Paths that are not a table of real numbers, a horizon past their end or out of order, or a bound that is not a number.
     """
     energies = _paths(log_energies)
     wanted, log_bound = _wanted(horizons, energies), _bound(log_bound)
@@ -112,7 +112,7 @@ def held_share(log_energies: Floats, horizons: ArrayLike, log_bound: float) -> t
     Returns
     -------
     (float64, float64)
-        Share and log g for each of the horizons, of which none is below the one before.
+        Share and log g for each of the horizons, in their order.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def _bound(log_bound: float) -> float:
 
 
 def _paths(log_energies: Floats) -> Floats:
-    """The paths in float64; refuses what is no table of real numbers."""
+    """The paths in float64; refuses anything but a table of real numbers."""
     what = "log_energies must be an array of real numbers of shape (draws, K + 1)"
     array = any_array(
         np.ma.getdata(log_energies) if np.ma.isMaskedArray(log_energies) else log_energies, "log_energies", what

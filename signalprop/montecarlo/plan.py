@@ -30,8 +30,8 @@ class Plan:
     Parameters
     ----------
     fields
-        ``"real"``, ``"complex"``, ``"quaternion"``: one or several. Here as for the next three, one value stands for a list
-        of one.
+        ``"real"``, ``"complex"``, ``"quaternion"``: one or several. Here and for the next three, a single value stands for a
+        list of one.
     n
         Widths.
     k, c
@@ -46,7 +46,7 @@ class Plan:
     ------
     ValueError
         A value of another type than declared here (``samples = 2.0``), anything `signalprop.sample` refuses, neither or both
-        of k and c, empty lists, an entry or a cell that comes twice, more than a million cells.
+        of k and c, empty lists, an entry or a cell that appears twice, more than a million cells.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Plan:
         Raises
         ------
         ValueError
-            Text that is not TOML, unknown or missing keys, and all that the plan itself refuses.
+            Text that is not TOML, unknown or missing keys, and anything the plan itself refuses.
         """
         if not isinstance(text, str):
             raise ValueError(f"text must be a plan in TOML, got {shown(text)}.")
@@ -182,7 +182,7 @@ def _steps(c: float, n: int) -> int:
     steps = c * math.sqrt(n)
     if not math.isfinite(steps):
         raise ValueError(
-            f"c = {c!r} is more steps than a number holds at n = {n}; c is the number of steps over sqrt(n)."
+            f"c = {c!r} is more steps than a number can hold at n = {n}; c is the number of steps over sqrt(n)."
         )
     return round(steps)
 

@@ -1,8 +1,8 @@
-"""Worker processes whose death is noticed at any moment, also while they send a result.
+"""Worker processes whose death is noticed at any moment, even while they send a result.
 
 `concurrent.futures` reads the results of all its processes from one pipe: a process that is killed while it writes leaves half a
 message there, and the reader waits for the other half for ever. Here each process has a pipe of its own and a thread that
-waits for it; the end of a process closes its pipe. What it was working on is handed to a fresh process, twice at most.
+waits for it; the end of a process closes its pipe. What it was working on is handed to a fresh process, at most twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ATTEMPTS = 3  # processes that may die with the same task
 
 
 class Processes:
-    """A few processes and the tasks they are handed; never forked, since a fork would copy the locks of running threads shut."""
+    """A few processes and the tasks they are handed; never forked, since a fork would copy locks that running threads hold."""
 
     def __init__(self, count: int) -> None:
         self._tasks: SimpleQueue[tuple[Future[Any], Any] | None] = SimpleQueue()
@@ -52,7 +52,7 @@ class Processes:
             thread.join(1.0)
 
     def _attend(self) -> None:
-        """The life of one process after the other, from the parent's side."""
+        """The life of one process after another, from the parent's side."""
         process: Any = None
         pipe: Any = None
         try:

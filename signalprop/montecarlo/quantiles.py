@@ -27,11 +27,11 @@ class Quantile(NamedTuple):
     Attributes
     ----------
     q
-        Which.
+        Its probability.
     level
         Its estimate; NaN where it lies beyond the draws: q below 2/3 or above N - 1/3 in N + 1/3.
     low, high
-        Ends of an interval that holds it with probability 95 % at least; -inf or inf where the draws do not reach so far.
+        Ends of an interval that holds it with a probability of at least 95 %; -inf or inf where the draws do not reach that far.
     """
 
     q: float
@@ -41,7 +41,7 @@ class Quantile(NamedTuple):
 
 
 def quantile_levels(ordered: Floats, quantiles: Sequence[float], confidence: float = CONFIDENCE) -> list[Quantile]:
-    """The quantiles of increasing draws; draws at -inf are values like others."""
+    """The quantiles of increasing draws; draws at -inf are values like any other."""
     draws, found = _increasing(ordered), []
     for each in listed(quantiles, "quantiles", "probabilities"):
         q = probability(each, "quantiles")
@@ -81,7 +81,7 @@ def quantile_interval(ordered: Floats, p: float, confidence: float = CONFIDENCE)
     below, above = order_ranks(draws.size, share, confidence)
     if below < 0 or above >= draws.size:
         raise ValueError(
-            f"{draws.size} samples do not reach the quantile {max(share, 1.0 - share):.6g} with an interval around it; "
+            f"{draws.size} samples are too few for an interval around the quantile {max(share, 1.0 - share):.6g}; "
             f"take at least {math.ceil(8.0 / min(share, 1.0 - share))} samples."
         )
     return float(draws[below]), float(draws[above])
@@ -113,7 +113,7 @@ def _binomial_quantile(share: float, count: int, p: float) -> int:
 
 
 def _increasing(ordered: Floats) -> Floats:
-    """Draws as they must come: one axis, at least two, none below the one before."""
+    """The draws, checked: one axis, at least two, in non-decreasing order."""
     draws = real_array(ordered, "ordered", 1, finite=False)
     if draws.size < 2 or not (draws[1:] >= draws[:-1]).all():
         raise ValueError(f"ordered must be at least two increasing numbers, got {shown(ordered)}.")

@@ -25,7 +25,7 @@ def estimate(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
-    r"""Estimate of the mean energy after `k` steps, also where it is carried by draws that plain sampling never makes.
+    r"""Estimate of the mean energy after `k` steps, even where it is carried by draws that plain sampling never makes.
 
     Parameters
     ----------
@@ -35,17 +35,17 @@ def estimate(
         ``"rnn"``: Q_{n,k} = E||W^k x||^2/||x||^2.  ``"driven"``: S_{n,k} = sum_{j<=k} Q_{n,j}.
     particles
         Particles of one repetition at the last step (four times as many at the early ones of real weights), at least 8. With
-        very few of them the rare draws are missed in most repetitions and too many in some: `Estimate.verdict` says so.
+        very few of them most repetitions have too few rare draws and some too many: `Estimate.verdict` says so.
     repetitions
         Independent repetitions, at least 2. The error comes from their spread, by Student's law, whose 95 % interval held
         the exact mean in 475 of 500 runs of 16 repetitions.
     seed
-        Root seed, as there.
+        Root seed, as for `log_paths`.
 
     Returns
     -------
     Estimate
-        Of the repetitions: each is one sample, of mean Q or S exactly.
+        Of the repetitions: each is one sample, whose mean is exactly Q or S.
 
     Raises
     ------

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-LONGEST = 30 * DAY  # what nobody has to ask for: on a cluster it is less
+LONGEST = 30 * DAY  # allowed by default: a cluster is faster
 
 
 class Progress:
@@ -38,9 +38,9 @@ class Progress:
     Attributes
     ----------
     done, total
-        Blocks there, and of the plan.
+        Blocks finished, and blocks of the plan.
     share
-        Share of the work there, 0 to 1.
+        Share of the work finished, 0 to 1.
     seconds_left
         Estimated from the blocks drawn since this process began; None before the first.
     """
@@ -56,12 +56,12 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """Blocks that are there."""
+        """Number of blocks finished."""
         return len(self._numbers)
 
     @property
     def share(self) -> float:
-        """Share of the work that is there."""
+        """Share of the work finished."""
         return min(1.0, self._here / self._work)
 
     @property
@@ -108,16 +108,16 @@ def run(
 ) -> pd.DataFrame:
     r"""Draw every cell of a plan and return its table.
 
-    The table depends on the plan alone: not on the executor, the number of workers, their order, or on how often the run was
-    killed and resumed on the way. Bit for bit that holds on processors of one kind with the same libraries.
+    The table depends on the plan alone, not on the executor, the number of workers, their order, or how often the run was
+    killed and resumed. It is the same bit for bit on processors of one kind with the same libraries.
 
     Parameters
     ----------
     plan
         What to draw.
     directory
-        Keeps the draws in files that survive a crash, and the table as ``table.csv``. The same plan in the same directory goes
-        on where it was; a damaged file is named in the log and drawn again. None keeps the draws in memory.
+        Keeps the draws in files that survive a crash, and the table as ``table.csv``. The same plan in the same directory
+        continues where it stopped; a damaged file is named in the log and drawn again. None keeps the draws in memory.
     executor
         ``"threads"`` (default; the kernels release the interpreter lock), ``"processes"`` (fresh ones, never forked; a script
         that asks for them needs the usual ``if __name__ == "__main__":``), ``"dask://HOST:PORT"``, a Dask client (extra
@@ -133,7 +133,7 @@ def run(
     Returns
     -------
     pandas.DataFrame
-        One row a cell and model, with the columns of `signalprop.montecarlo.table.COLUMNS`: quantiles of one draw at the end
+        One row per cell and model, with the columns of `signalprop.montecarlo.table.COLUMNS`: quantiles of one draw at the end
         of the path and of its highest point with their intervals, the mean with a verdict, the exact mean where known, and
         where the row comes from. ``frame.attrs`` has the plan as TOML.
 
@@ -201,9 +201,9 @@ def _drawn(
     versions: dict[str, str | None],
     keep: Callable[[Block, Floats], None],
 ) -> Generator[tuple[Block, Floats], None, None]:
-    """The draws of blocks in the order in which they are ready; few enough wait in memory.
+    """The draws of blocks in the order in which they are ready; only a few wait in memory.
 
-    Whatever ends this early, blocks that are ready and that nobody has taken are handed to `keep`.
+    If this ends early, blocks that are ready and that nobody has taken are handed to `keep`.
     """
     if not blocks:
         return

@@ -25,8 +25,8 @@ _LARGEST_ARRAY = 1 << 27
 class Sample:
     """Draws of the path of one recurrence.
 
-    From ``method="tempered"`` a row is not a draw but one repetition: its energies are unbiased estimates of Q_{n,k'} (and
-    of S_{n,t}), good for `rnn` and `lru`, and say nothing about what one draw does; `particles` stand behind each.
+    With ``method="tempered"`` a row is not a draw but one repetition of `particles` particles: its energies are unbiased
+    estimates of Q_{n,k'} (and of S_{n,t}), good for `rnn` and `lru`, and say nothing about what one draw does.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class Sample:
         """Estimate of the mean energy Q after `k` steps (default: the last), with its exact value where known.
 
         Known: linear tied weights (Q_{n,k}), and 1 for fresh weights at every layer, activations included. The second moment,
-        from which the error then comes, is known for fresh weights and for linear tied ones: complex at any k (past 400 by its
-        limit, H), real and quaternion to k = 12. Its sum takes up to a quarter of a second per k, and is kept.
+        which then gives the error, is known for fresh weights and for linear tied ones: complex at any k (past 400 by its
+        limit, H), real and quaternion up to k = 12. Its sum takes up to a quarter of a second per k, and is kept.
         """
         depth = self._step(k, "k")
         return self.cell.estimate("rnn", 2.0 * self.log_norms[:, depth], depth)
@@ -88,14 +88,14 @@ class Sample:
         return self.cell.estimate("driven", 2.0 * self.lru_log_norms[:, time], time)
 
     def peak(self, k: int | None = None) -> Estimate:
-        """Distribution of max_{1<=k'<=k} ||h(k')||^2/||x||^2: how high one draw goes on its way, not only at its end.
+        """Distribution of max_{1<=k'<=k} ||h(k')||^2/||x||^2: how high one draw goes along the way, not only at the end.
 
         Quantiles come with intervals; no exact mean is known. For k = 0 it is the energy at the start, 1.
 
         Raises
         ------
         ValueError
-            For ``method="tempered"``, whose rows are no draws.
+            For ``method="tempered"``, whose rows are not draws.
 
         Examples
         --------
@@ -208,7 +208,7 @@ def sample(
     rnn_parts: list[NDArray[np.float64]] = []
     lru_parts: list[NDArray[np.float64]] = []
     done = 0
-    # The threads are ours: BLAS keeps to one, for speed and so that the digits do not depend on how many it would take.
+    # The threads are ours: BLAS keeps to one, for speed and so that the digits do not depend on its thread count.
     with one_blas_thread_if(cell.method is Method.DENSE):
         chunks = thread_map(lambda chunk: cell.draw(chunk, driven), range(cell.chunks), threads, inline=False)
         for rnn_logs, lru_logs in chunks:
@@ -224,7 +224,7 @@ def sample(
 
 
 def gathered(cell: Cell, rnn_parts: Sequence[NDArray[np.float64]], lru_parts: Sequence[NDArray[np.float64]]) -> Sample:
-    """The sample made of the chunks of a cell that are there."""
+    """The sample made of those chunks of a cell that have been drawn."""
     return Sample(
         cell.n,
         cell.k,

@@ -7,9 +7,9 @@ A run directory holds::
     blocks/000000.bin    the draws of one block
     table.csv            written at the end
 
-How files are written, read and locked is said in `signalprop._directory`. A block file is sealed: a checksum, one line of JSON,
+`signalprop._directory` describes how files are written, read and locked. A block file is sealed: a checksum, one line of JSON,
 and the draws as little-endian float64. One whose checksum fails is named in the log and drawn again. All names are made here from
-numbers, none comes from a plan.
+numbers; none comes from a plan.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ log = logging.getLogger("signalprop")
 
 
 class Memory:
-    """Draws kept for as long as the process lives: 16 bytes a draw and model."""
+    """Draws kept for as long as the process lives: 16 bytes per draw and model."""
 
     def __init__(self, plan: Plan) -> None:
         versions = {name: installed_version(name) for name in _DIGITS_BY}
@@ -50,7 +50,7 @@ class Memory:
         self._draws[block.number] = draws
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """No resources to release."""
 
 
 class RunDirectory:
@@ -59,7 +59,7 @@ class RunDirectory:
     Parameters
     ----------
     path
-        Made if it is not there.
+        Created if it does not exist.
     plan
         What is drawn.
     resume
@@ -94,8 +94,8 @@ class RunDirectory:
                 return f"{self.path} holds a run of another plan ({difference}); use an empty directory."
 
             mend = (
-                "Delete it to go on with this plan: every block file knows its plan, versions and code, and none of another is "
-                "used."
+                "Delete it to go on with this plan: every block file knows its plan, versions and code, and blocks of another "
+                "are not used."
             )
             self.facts = self._directory.begin({"plan": plan.to_toml()}, _DIGITS_BY, differ, mend)
         except BaseException:
@@ -136,7 +136,7 @@ class RunDirectory:
         Raises
         ------
         OSError
-            The disk is full or the file cannot be written; what was written before stays good.
+            The disk is full or the file cannot be written; what was written before stays intact.
         """
         payload = np.ascontiguousarray(draws, dtype="<f8").tobytes()
         self._directory.write_sealed(_name(block), self._header(block) + b"\n" + payload)
@@ -147,7 +147,7 @@ class RunDirectory:
         return self.path / "table.csv"
 
     def close(self) -> None:
-        """Give the directory up."""
+        """Release the directory."""
         self._directory.close()
 
     def _header(self, block: Block) -> bytes:
@@ -168,7 +168,7 @@ def _name(block: Block) -> str:
 def _difference(held: Any, given: str) -> str:
     """The first line of two plans that is not the same."""
     if not isinstance(held, str):
-        return "its plan is no text"
+        return "its plan is not text"
     theirs, ours = held.splitlines(), given.splitlines()
     for name in (line.split(" ")[0] for line in ours + theirs):
         pair = [

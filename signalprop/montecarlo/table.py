@@ -1,4 +1,4 @@
-"""The table of a run: one row a cell and model, with what its mean is worth and where it comes from."""
+"""The table of a run: one row per cell and model, with what its mean is worth and where it comes from."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLUMNS = {
     "log_median": "natural log of the median draw",
     "log_q05": "natural log of a quantile of one draw at the end of the path (median-unbiased), empty if the draws do not reach "
     "it; q25 .. q95 likewise",
-    "log_q05_low": "lower end of an interval that holds it with 95 % at least (order statistics); -inf beyond the draws",
+    "log_q05_low": "lower end of an interval that holds it with at least 95 % (order statistics); -inf beyond the draws",
     "log_q05_high": "upper end",
     "log_peak_q50": "natural log of a quantile of the highest energy over 1 <= k' <= k; q95, _low, _high likewise",
     "tail_share": "share of the sum carried by the top 1 % of the draws",
@@ -47,7 +47,7 @@ COLUMNS = {
     "method": "how the draws were made",
     "activation": "after the weights; negative_slope and tied likewise as in the plan",
     "seed": "root seed",
-    "signalprop": "version that drew; numpy and numba likewise",
+    "signalprop": "version that made the draws; numpy and numba likewise",
     "git_revision": "commit of the checkout that began the run, empty outside of one",
     "plan": "first 12 digits of the SHA-256 of the plan",
 }
@@ -56,7 +56,7 @@ COLUMNS = {
 def table(
     plan: Plan, blocks: Sequence[Block], read: Callable[[Block], Floats | None], facts: dict[str, Any]
 ) -> pd.DataFrame:
-    """The rows of all cells of which at least two draws are there, from blocks read one after the other."""
+    """The rows of all cells with at least two draws, from blocks read one after another."""
     origin = _origin(plan, facts)
     there = sorted({number for block in blocks for number, _ in block.pieces})
     exact = [_log_exact(plan, there, model) for model in plan.models]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from signalprop._checks import real_array, shown
 
-_FEWEST = 10  # excesses; below that the index is no statement
+_FEWEST = 10  # excesses; with fewer the index says nothing
 
 
 def tail_index(ordered: NDArray[np.float64]) -> tuple[float, float] | None:
@@ -18,7 +18,7 @@ def tail_index(ordered: NDArray[np.float64]) -> tuple[float, float] | None:
     With the m largest logs l_1, .., l_m above the next one l_0, 1/alpha is the mean of l_i - l_0 and the standard error is
     alpha/sqrt(m); for an exact Pareto tail m alpha/alpha_hat has the law Gamma(m). m = min(N/5, 3 sqrt(N)), as in Pareto
     smoothing (Vehtari et al., arXiv:1507.02646). Below alpha = 2 the draws look as if their variance were infinite, below
-    1 as if their mean were: a log-normal tail has neither, but up to the draws seen so far it cannot be told from that.
+    1 as if their mean were: both are finite for a log-normal tail, but the draws seen so far cannot tell.
 
     Returns
     -------

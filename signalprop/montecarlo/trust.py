@@ -1,7 +1,7 @@
 r"""What the mean of positive draws is worth: whether its error can be believed, and whether it contradicts an exact value.
 
 A sample that has missed the draws which carry its mean looks harmless: mean and standard error are both too small. So nothing
-that those draws decide, such as the standard error or the share of the largest draws, may decide about them. In this order:
+that depends on those draws, such as the standard error or the share of the largest draws, may be the judge. In this order:
 
 1. **The second moment is known**, or a bound on it. With v = Var y/(E y)^2 the mean of N draws has the relative error sqrt(v/N),
    exactly; it is trusted up to 25 %, for any N. |mean/exact - 1| <= 1.96 sqrt(v/N) is promised by Chebyshev's inequality in 74 %
@@ -15,10 +15,10 @@ that those draws decide, such as the standard error or the share of the largest 
 
 Below 50 draws nothing but 1 and 4 is believed.
 
-A contradiction is said only where chance is ruled out, at 1e-5: draws are not negative, so that a mean *below* m obeys
+A contradiction is reported only where chance is ruled out, at 1e-5: draws are not negative, so that a mean *below* m obeys
 Bernstein's inequality, log P(mean <= m(1-d)) <= -N d^2/(2(v + d/3)); *above* m the same holds for the mean of the draws cut at
-u m, with min(v, u) in the place of v and u d/3 in that of d/3. Above, this holds for every law; below, without a known v four
-times the one that is seen stands in (H), and only where the mean is trusted.
+u m, with min(v, u) in place of v and u d/3 in place of d/3. Above, this holds for every law; below, where v is not known, four
+times the observed one replaces it (H), and only where the mean is trusted.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def log_chance(log_ratios: Floats, log_mean_ratio: float, relative_variance: flo
     """Log of an upper bound on the chance of a mean that far from its exact value, from logs of draws over that value.
 
     `relative_variance` is the known one or an upper bound; without it the lower side rests on four times the one that was
-    `seen`, which is a caution and no theorem.
+    `seen`, a precaution and not a theorem.
     """
     count = log_ratios.size
     gap = -math.expm1(min(log_mean_ratio, 0.0))

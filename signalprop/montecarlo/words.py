@@ -7,7 +7,7 @@ from signalprop.montecarlo.estimate import Estimate
 
 
 def running_text(estimate: Estimate) -> str:
-    """What a running estimate is so far, to stand beside a bar."""
+    """A running estimate, to show beside a progress bar."""
     mean = "mean not to be trusted"
     if estimate.trusted:
         mean = f"mean {show(estimate.log_mean)} +- {percent(estimate.relative_error)}"

@@ -270,7 +270,10 @@ def test_budget_and_width_are_inverse():
         ),
         (lambda: safe_scale(10, 5, quantile=1.0), r"quantile must lie strictly between 0 and 1, got 1\.0"),
         (lambda: safe_scale(10, 5, bound=1.0), r"bound must be above 1, the energy at the start, got 1\.0"),
-        (lambda: safe_scale(10, 5, quantile=0.999, samples=50), "50 samples do not reach the quantile 0.999"),
+        (
+            lambda: safe_scale(10, 5, quantile=0.999, samples=50),
+            "50 samples are too few for an interval around the quantile 0.999",
+        ),
         (lambda: safe_scale(10, 5, seed=-1), "seed must be at least 0, got -1"),
         (lambda: safe_scale(10, 5, samples=1), "samples must be at least 2, got 1"),
         (lambda: safe_scale(10, 5, quantile=1e-300), "quantile must lie strictly between 0 and 1, got 1e-300"),

@@ -27,7 +27,7 @@ from tests.montecarlo.runs import quiet
         ),
         (lambda: quiet(Plan("real", 10, k=1, samples=2**30)), r"GiB of memory|would take"),
         (lambda: Plan("real", 10, c=1e12), r"One draw of width 10 and 3\d+ steps would take about .* GiB of memory"),
-        (lambda: Plan("real", 10, c=1e308), r"c = 1e\+308 is more steps than a number holds at n = 10"),
+        (lambda: Plan("real", 10, c=1e308), r"c = 1e\+308 is more steps than a number can hold at n = 10"),
         (lambda: sample(10**4, 10**4, "real", samples=10**4, method="dense"), "hours are allowed"),
         (lambda: sample(10, 10**9, "real", samples=128, method="tempered"), "GiB of memory, and"),
         (lambda: rare_events.estimate(10, 10**9, "real"), r"16 repetitions of 256 particles .* 24 hours are allowed"),

@@ -132,7 +132,7 @@ def test_who_has_no_certificate_or_another_one_is_not_let_in(address, certificat
 def test_files_that_are_not_there_or_no_certificates(configure, tmp_path):
     pytest.importorskip("distributed")
     configure("/nowhere/ca.pem", "/nowhere/cert.pem", "/nowhere/key.pem")
-    with pytest.raises(ValueError, match=r"CA_FILE names '/nowhere/ca\.pem', which is not there"):
+    with pytest.raises(ValueError, match=r"CA_FILE names '/nowhere/ca\.pem', which does not exist"):
         draw("tls://127.0.0.1:1")
     nonsense = tmp_path / "nonsense.pem"
     nonsense.write_text("no certificate")
