@@ -264,7 +264,7 @@
     const reach = Energy.reach(n, field);
     const beyond = {
       real: `Past step ${Words.spaced(reach)}, for this width, the average comes from a two-term law instead of the exact sum; it is at most 1.8 % too low there.`,
-      quaternion: `For this width the average of quaternion weights is summed up to step ${Words.spaced(reach)} only.`,
+      quaternion: `For this width the average of quaternion weights is summed only up to step ${Words.spaced(reach)}.`,
     };
     put("method-mean", `The average over draws: exact sums in double precision. ${reach < LARGEST ? beyond[field] : ""}`, advice.exact);
     const option = field === "real" ? "" : ` --field ${field}`;

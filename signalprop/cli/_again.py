@@ -10,7 +10,7 @@ import typer
 
 
 def again(context: typer.Context, *more: str) -> str:
-    """The command with every argument and option that was given, whichever way it was spelled, and `more` options.
+    """The command with every argument and option that was given, however it was spelled, and `more` options.
 
     Examples
     --------

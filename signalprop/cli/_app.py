@@ -53,7 +53,7 @@ app = typer.Typer(
 @app.callback()
 def _before_commands(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_print_version)
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None: ...
 
@@ -76,7 +76,7 @@ def main() -> None:
         with written():
             app()
     except SystemExit as end:
-        # A thread that was left behind would be running while Python takes itself down, which takes a second of its own at times.
+        # A thread that was left behind would still run while Python shuts down, which can itself take a second.
         threads = sys.modules.get("signalprop._threads")
         if end.code == CTRL_C or (threads is not None and threads.left_behind()):
             os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
@@ -84,6 +84,6 @@ def main() -> None:
 
 
 def _own_matplotlib() -> None:
-    """Figures go to files: the backend of a notebook is not for this process, nor are words about caches of fonts."""
+    """Figures go to files: no backend of a notebook here, and no messages about font caches."""
     os.environ["MPLBACKEND"] = "agg"
     logging.getLogger("matplotlib").setLevel(logging.ERROR)

@@ -2,8 +2,8 @@
 
 Python raises KeyboardInterrupt in the main thread, between two of its own instructions. Where that thread is inside one long
 call (LAPACK, a sort of all draws, a slow disk), the system still tells another thread that the key was pressed, and after
-`PATIENCE` it ends the process. Nothing is lost by that which a crash would not lose, and a crash loses nothing that was
-promised: files are replaced in one move. A call that keeps the lock of the interpreter is waited for; none here does for long.
+`PATIENCE` it ends the process. No more is lost than in a crash, and a crash loses nothing that was promised: files are
+replaced in one move. A call that keeps the lock of the interpreter is waited for; none here keeps it for long.
 """
 
 from __future__ import annotations

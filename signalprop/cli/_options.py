@@ -29,7 +29,7 @@ ModelOption = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Seed = Annotated[int, typer.Option("--seed", help="Root seed of the random draws.")]
 MaxHours = Annotated[
-    float | None, typer.Option("--max-hours", help="Hours of work that may be begun (sample: 24; run, train: 30 days).")
+    float | None, typer.Option("--max-hours", help="Longest work to begin, in hours (sample: 24; run, train: 30 days).")
 ]
 
 

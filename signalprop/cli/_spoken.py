@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-# What the library calls otherwise than the command line does.
+# What the library and the command line call by different names.
 PHRASES = {
     "driven=True": "--model driven",
     "tied=False": "--untied",
@@ -27,7 +27,7 @@ _ALIASES = {"t": ("k",), "state_size": ("states", "d_state"), "input_size": ("in
 _GAMMAS = {"gamma_min": ("r_min",), "gamma_max": ("r_max",)}  # of RotRNN, where a command has radii for all layers
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|-?[\w.+-]*\w)((?:(?:, | or )'[^']*')*)")
 _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")  # repr of a choice
-# A name with an underscore is no word of English; in quotes, paths and calls it is something else.
+# A name with an underscore is not an English word; in quotes, paths and calls it is something else.
 _NAME = re.compile(r"(?<![\w'\"/.=-])[a-z]+(?:_[a-z]+)+(?![\w'\"/.(=-])")
 _ALLOWED = re.compile(r"with signalprop\.allow\(hours=([\w.]+)\)")
 _SUBJECT = re.compile(r"^([A-Za-z_]\w*)(?= (?:must|has|needs|takes|lies|is|belongs)\b)")

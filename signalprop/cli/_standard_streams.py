@@ -84,7 +84,7 @@ def written() -> Iterator[None]:
 
 
 def silence() -> None:
-    """Let standard output lead nowhere, so that what is left in its buffer fails no more."""
+    """Let standard output lead nowhere, so that what is left in its buffer can no longer fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

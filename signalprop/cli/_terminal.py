@@ -24,7 +24,7 @@ def print_text(text: str, indent: str = "") -> None:
 
 
 def print_rows(rows: Iterable[tuple[str, str]], margin: int = 15) -> None:
-    """Print names and texts in two columns; a text longer than the page goes on below itself."""
+    """Print names and texts in two columns; a text longer than a line continues below itself."""
     rows = list(rows)
     margin = max([margin, *(len(name) for name, _ in rows)])
     for name, text in rows:
@@ -112,12 +112,12 @@ def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
 
 
 def save_figure(figure: Figure, path: str) -> None:
-    """Write a figure; the format goes by the ending.
+    """Write a figure; the ending decides the format.
 
     Raises
     ------
     ValueError
-        Another ending than .png, .svg or .pdf.
+        An ending other than .png, .svg or .pdf.
     """
     ending = os.path.splitext(path)[1].lower()
     if ending not in (".png", ".svg", ".pdf"):

@@ -11,7 +11,7 @@ import typer
 from signalprop.cli import _completion as completion
 from signalprop.cli._terminal import print_json, print_text, sentences
 
-# What cite does not know is of the command whose references are asked for.
+# Options that cite does not know belong to the command whose references are asked for.
 CONTEXT = {"ignore_unknown_options": True}
 
 
@@ -31,7 +31,7 @@ def cite(
     """BibTeX of what a command used.
 
     Put cite before a command: signalprop cite sample -n 100 -k 50 --method tempered. Options that pick no method may be left
-    out: signalprop cite energy --field real. Or name topics: signalprop cite tempered hill. Alone: the software and the paper.
+    out: signalprop cite energy --field real. Or name topics: signalprop cite tempered hill. On its own: software and paper.
     """
     from signalprop import citations
 
@@ -67,7 +67,7 @@ def cite(
 
 
 def _used_by(command: Any, arguments: list[str], context: typer.Context) -> tuple[str, ...]:
-    """Topics of a command line, read by the command's own parser; what it asks for may be missing."""
+    """Topics of a command line, read by the command's own parser; what it requires may be missing."""
     from signalprop import citations
     from signalprop._configurations import content_of
 

@@ -15,7 +15,9 @@ from signalprop.fields import Field
 def moment(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="WORD...", help="Words in G and G*, as GGG*G* or G^2G*^2; their traces are multiplied."),
+        typer.Argument(
+            metavar="WORD...", help="Words in G and G*, such as GGG*G* or G^2G*^2; their traces are multiplied."
+        ),
     ],
     field: FieldOption = Field.REAL,
     n: Annotated[int | None, typer.Option("-n", "--width", help="Also the value at this width.")] = None,

@@ -30,7 +30,7 @@ def recurrence(
     dt: Annotated[float | None, typer.Option("--dt", help="s4, s4d-lin, s5: time step; drawn if left out.")] = None,
     field: Annotated[Field | None, typer.Option("--field", help="gaussian: number system.")] = None,
     scale: Annotated[float | None, typer.Option("--scale", help="gaussian: factor g on every weight.")] = None,
-    correlation: Annotated[float, typer.Option("--correlation", help="Of inputs one step apart (AR(1)).")] = 0.0,
+    correlation: Annotated[float, typer.Option("--correlation", help="Between inputs one step apart (AR(1)).")] = 0.0,
     samples: Annotated[int | None, typer.Option("--samples", help="Also draw this many input sequences.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of parameters and inputs.")] = 0,
     plot: Annotated[str | None, typer.Option("--plot", help="Write the figure here (.png, .svg or .pdf).")] = None,

@@ -19,7 +19,7 @@ def regime(
     field: FieldOption = Field.REAL,
     model: ModelOption = Model.RNN,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", help="Relative error of a law that is good enough.")
+        float, typer.Option("--tolerance", help="Relative error at which a law is good enough.")
     ] = 0.01,
     as_json: Json = False,
 ) -> None:

@@ -14,7 +14,7 @@ from signalprop.cli._terminal import print_json, print_text, sentences
 
 def reproduce(
     directory: Annotated[str, typer.Option("--directory", help="Where to write the figures.")] = "figures",
-    quick: Annotated[bool, typer.Option("--quick", help="A look: few draws, under a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Quick look: few draws, under a minute.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Ten times the draws.")] = False,
     only: Annotated[
         str | None,

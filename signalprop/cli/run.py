@@ -31,7 +31,7 @@ def run(
 ) -> None:
     """Draw a plan of many cells; survives being killed.
 
-    The same command in the same directory goes on where it was.
+    The same command in the same directory goes on where it stopped.
     """
     with sentences():
         from signalprop._cost import allow

@@ -139,7 +139,7 @@ def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> N
     print_rows([*rows, ("verdict", in_options(estimate.verdict)), ("how sure", sure), ("to cite", cited)])
     if model is Model.DRIVEN and result.method is Method.KRYLOV:
         print()
-        print_text("Energy given one input direction reused at every step; its mean is the same.")
+        print_text("This is the energy for one input direction, reused at every step; its mean is the same.")
         print_text("For ||h(t)||^2/n itself: --method dense")
 
 

@@ -44,7 +44,8 @@ def train(
         ),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--set", help="Option of the task, NAME=VALUE, as --set max_length=100. Repeat.")
+        list[str] | None,
+        typer.Option("--set", help="Option of the task, NAME=VALUE, such as --set max_length=100; repeatable."),
     ] = None,
     depth: Annotated[int | None, typer.Option("--depth", help="Number of blocks.")] = None,
     d_model: Annotated[int | None, typer.Option("--width", help="Width of the model.")] = None,
@@ -62,14 +63,16 @@ def train(
     pooling: Annotated[str | None, typer.Option("--pooling", help="Over time.", **named(POOLINGS))] = None,
     learning_rate: Annotated[float | None, typer.Option("--lr", help="Learning rate.")] = None,
     recurrence_factor: Annotated[
-        float | None, typer.Option("--recurrence-factor", help="Rate of the recurrence's dynamics over --lr.")
+        float | None, typer.Option("--recurrence-factor", help="Learning rate of the dynamics, as a multiple of --lr.")
     ] = None,
-    weight_decay: Annotated[float | None, typer.Option("--weight-decay", help="Not on the dynamics.")] = None,
+    weight_decay: Annotated[
+        float | None, typer.Option("--weight-decay", help="Weight decay; none on the dynamics.")
+    ] = None,
     clip: Annotated[float | None, typer.Option("--clip", help="Largest gradient norm; 0 for none.")] = None,
     batch: Annotated[int | None, typer.Option("--batch", help="Examples per step.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Training steps.  [default: 1000]")] = None,
     epochs: Annotated[
-        int | None, typer.Option("--epochs", help="Passes through the training part, for --steps.")
+        int | None, typer.Option("--epochs", help="Passes through the training part, instead of --steps.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Root seed of start and order.")] = None,
     held_out: Annotated[int | None, typer.Option("--held-out", help="Held-out examples judged for the log.")] = None,

@@ -13,6 +13,6 @@ __all__ = ["Check", "Outcome", "all_checks", "run"]
 
 
 def all_checks(thorough: bool = False) -> list[Check]:
-    """The checks of this version, part by part; `thorough` takes minutes instead of half of one."""
+    """The checks of this version, part by part; `thorough` takes minutes instead of half a minute."""
     wanted = flag(thorough, "thorough")
     return [check for part in (counting, values, laws, draws, scales, recurrences) for check in part.checks(wanted)]

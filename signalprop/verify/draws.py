@@ -68,7 +68,7 @@ def _sampled(method: str, field: str, samples: int) -> float:
 
 
 def _tempered(field: str, particles: int) -> float:
-    """Largest score, with Student's law taken to the normal one."""
+    """Largest score, with Student's law mapped to the normal one."""
     from scipy import stats
 
     worst = 0.0

@@ -68,7 +68,7 @@ def _float_sums(field: str) -> float:
 
 
 def _block_sums() -> float:
-    # One far t is summed by quadrature on blocks of terms.
+    # A single large t is summed by quadrature on blocks of terms.
     return max(
         _relative(
             float(energy.lru_energy(n, 2000, "complex", log=True)), _log_fraction(exact.lru_energy(n, 2000, "complex"))
