@@ -40,7 +40,7 @@ def installed_version(name: str) -> str | None:
 
 
 def git_revision() -> str | None:
-    """Commit of the checkout this package runs from, with ``-dirty`` if tracked files differ; None outside of one."""
+    """Commit of the checkout this package runs from, with ``-dirty`` if tracked files differ; None outside one."""
     root = Path(__file__).resolve().parent.parent
     if not (root / ".git").exists():
         return None

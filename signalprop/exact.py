@@ -21,9 +21,7 @@ MAX_COMPLEX_K = 100_000
 MAX_ZONAL_K = 2_000
 MAX_PARTITION_K = 200
 MAX_LOOP_K = 12
-BEYOND_LOOPS = (
-    "No closed form is known for these weights and deeper loop equations take hours: estimate it by signalprop.sample."
-)
+BEYOND_LOOPS = "No closed form is known for these weights and deeper loop equations take hours; use signalprop.sample."
 
 
 def rnn_energy(n: int, k: int, field: str = "real", *, scale: Fraction | int = 1) -> Fraction:

@@ -48,7 +48,7 @@ COLUMNS = {
     "activation": "after the weights; negative_slope and tied likewise as in the plan",
     "seed": "root seed",
     "signalprop": "version that made the draws; numpy and numba likewise",
-    "git_revision": "commit of the checkout that began the run, empty outside of one",
+    "git_revision": "commit of the checkout that began the run, empty outside one",
     "plan": "first 12 digits of the SHA-256 of the plan",
 }
 
