@@ -190,7 +190,8 @@ def resolve(*topics: str, **options: str) -> tuple[str, ...]:
     for option in chosen:
         if option not in known:
             has = f"the options are {', '.join(sorted(known))}" if known else "there are no options"
-            raise ValueError(f"{' and '.join(map(repr, topics)) or 'the software'} has no option {option!r}; {has}.")
+            named = " and ".join(map(repr, topics)) or "the software"
+            raise ValueError(f"{named} {'have' if len(topics) > 1 else 'has'} no option {option!r}; {has}.")
     found = ["software"]
     for name in given:
         found.append(name)

@@ -30,7 +30,7 @@ class Method(StrEnum):
             case Method.DENSE:
                 return "W itself"
             case Method.TEMPERED:
-                return "the mean far out"
+                return "the mean where rare draws carry it"
             case _:
                 assert_never(self)
 
