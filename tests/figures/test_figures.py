@@ -11,6 +11,7 @@ from signalprop._provenance import provenance
 from signalprop.figures import FIGURES, recurrences
 from signalprop.figures._marks import draw_means
 from signalprop.figures.drawn import LARGEST, Drawn, same, table_of, two_decimals
+from signalprop.figures.regime_map import on_a_stretch
 from signalprop.figures.reproduce import reproduce
 from tests.gaussian import z_bound
 
@@ -230,6 +231,33 @@ def test_other_recurrences_are_exact_and_agree_with_their_draws(written):
     import matplotlib.pyplot as plt
 
     plt.close(figure)
+
+
+def test_a_law_that_only_crosses_is_on_no_stretch():
+    t = np.array([1, 2, 3, 10, 11, 12, 13, 14, 100, 200])
+    near = np.array([1, 0, 0, 1, 1, 1, 0, 1, 0, 1], dtype=bool)
+    # 1 and 200 run off the map; 10 to 12 is less than a quarter, 14 is alone.
+    assert t[on_a_stretch(near, t)].tolist() == [1, 200]
+    near[6] = True  # 10 to 14
+    assert t[on_a_stretch(near, t)].tolist() == [1, 10, 11, 12, 13, 14, 200]
+    assert not on_a_stretch(np.zeros(10, dtype=bool), t).any()
+
+
+def test_lines_of_laws_reach_the_edge_of_the_picture(written):
+    directory, _, _ = written
+    frame = pd.read_csv(table_of(directory, "law_errors"))
+    assert {("complex", "rnn"), ("complex", "lru"), ("real", "rnn")} == set(
+        zip(frame["field"], frame["quantity"], strict=True)
+    )
+    figure = FIGURES["law_errors"].draw(frame)
+    try:
+        tops = [np.nanmax(line.get_ydata()) for axes in figure.axes for line in axes.lines if len(line.get_xdata()) > 2]
+        assert any(top > 4.0 for top in tops)
+        assert not [top for top in tops if 2.8 < top < 4.0]
+    finally:
+        import matplotlib.pyplot as plt
+
+        plt.close(figure)
 
 
 def test_index_page_shows_every_figure(written):
