@@ -447,7 +447,7 @@ def python_in_refusals():
 
 
 # Said by functions that no command calls, or of a key in a file.
-_ONLY_PYTHON = {"log=True", "form='summed'", "form='sum'", "models='lru'", "models='driven'"}
+_ONLY_PYTHON = {"log=True", "parentheses=True", "form='summed'", "form='sum'", "models='lru'", "models='driven'"}
 
 
 def test_no_refusal_of_the_library_speaks_python_on_the_command_line():
