@@ -58,6 +58,9 @@ _COMMANDS: dict[str, Topic] = {
     "safe_scale": Topic("a scale for Gaussian weights", options={"field": "real", "criterion": "quantile"}),
     "sample": Topic("draws, and what their mean is worth", ENSEMBLE, (), DRAWN),
     "recurrence": Topic("second moments of a linear recurrence", options={"kind": None}),
+    "meanfield": Topic("nonlinear layers: edge of chaos, finite width", ("poole2016", "schoenholz2017", "chen2018")),
+    "gated": Topic("second moments of gradients through GRU and LSTM", ("chen2018", "gilboa2019"), ("gates",)),
+    "ginibre_exponents": Topic("Lyapunov exponents of products of Gaussian matrices", ("newman1986",)),
     "train": Topic("training of a layer on a task", ("loshchilov2019",), (), {"layer": "rotrnn", "task": "listops"}),
     "configs": Topic("settings of trainings, near the published ones", (), ("lru", "rotrnn", "listops")),
     "verify": Topic("every formula by every route", ENSEMBLE, VERIFIED),
@@ -88,6 +91,7 @@ _OTHER_NAMES = {
     "trace_polynomial": "moments", "classify": "regimes", "wick": "cycle_counts", "loop_equations": "trace_moment",
     "arb": "precise", "depth_budget": "safe_scale", "width_needed": "safe_scale", "ginibre_": "safe_scale",
     "ginibre": "safe_scale", "init_recurrent_": "safe_scale", "run": "sample", "hill": "tail",
+    "critical_scale": "meanfield", "gradient_law": "meanfield", "lstm_gradient": "gated", "gru_gradient": "gated",
     "lra": "listops", "denselinearrnn": "gaussian", "hippo": "s4", "info": "software",
 }  # fmt: skip
 

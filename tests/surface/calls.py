@@ -63,6 +63,9 @@ EXCLUDED = {
     "nn.gated.GatedRecurrence": "abstract",
     "training.trainer.Run": "made by train",
     "ginibre.tempered.Move": "made by schedule",
+    "meanfield.fixed_points.Edge": "made by edge_of_chaos",
+    "meanfield.gradients.GradientLaw": "made by gradient_law",
+    "meanfield._gates.GatedGradient": "made by lstm_gradient and gru_gradient",
 }
 UNSWEPT_METHODS = {
     "plot": "no arguments", "apply": "kernel of an operator: takes arrays and checks nothing", "to_modes": "the same",

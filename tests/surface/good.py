@@ -91,6 +91,7 @@ GOOD: dict[str, Any] = {
     "layer": Layer, "activation": "linear", "method": "krylov", "criterion": "quantile", "quantity": "rnn", "log_g": 0.25,
     "step": 2, "items": (1, 2, 3, 4), "sigma": (1, 0, 2), "blanks": 3, "length": 2, "symbols": 3, "train": 8, "test": 4,
     "validation": 2, "steps": 4, "clip": 1.0, "form": "sum", "probability": 0.5, "progress": None, "watch": None,
+    "input_std": 0.5, "variance": 1.5, "input_correlation": 0.5, "kinks": (0.5,), "candidate": 0.25,
     "inputs": WIDE.clone, "coefficients": lambda: torch.full((4,), 0.5), "device": "cpu", "dtype": torch.float32,
 }  # fmt: skip
 # What a function needs otherwise.
@@ -127,6 +128,18 @@ CALLS: dict[str, dict[str, Any]] = {
     "initialization.budget.width_needed": {"criterion": "mean", "quantile": None},
     "montecarlo.sampling.sample": {"method": "dense", "activation": "leaky_relu"},
     "montecarlo.sampling.peaks": {},
+    "meanfield.activations.Activation": {"value": np.tanh, "slope": lambda: lambda x: np.cosh(x) ** -2.0},
+    "meanfield.activations.as_activation": {"activation": "tanh", "derivative": None, "kinks": ()},
+    "meanfield.quadrature.gaussian_mean": {"function": lambda: np.cos, "kinks": (0.5,)},
+    "meanfield.quadrature.gaussian_pair_mean": {"function": lambda: np.cos, "kinks": (0.5,)},
+    **{f"meanfield.{name}": {"activation": "tanh"} for name in (
+        "fixed_points.variance_map", "fixed_points.fixed_point", "fixed_points.chi", "fixed_points.slope_kurtosis",
+        "fixed_points.edge_of_chaos", "fixed_points.critical_scale", "gradients.gradient_law", "gradients.horizon",
+        "correlation.correlation_map", "correlation.correlation_fixed_point", "correlation.correlation_time")},
+    "meanfield.gated.chrono_biases": {"units": 4, "memory": 8.0},
+    **{f"meanfield.gated.{cell}_gradient": dict.fromkeys(
+        ("input_gate", "forget_gate", "output_gate") if cell == "lstm" else ("reset_gate", "update_gate", "candidate_hidden"),
+        (0.25, 0.5)) for cell in ("lstm", "gru")},
     "montecarlo.run.run": {"plan": short_plan, "directory": folder, "progress": False},
     "montecarlo.plan.Plan": {"fields": ("real",), "n": (6,), "k": (3,), "c": None, "models": ("rnn",), "method": "dense",
                              "activation": "leaky_relu"},
@@ -237,6 +250,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "initialization.propagation.Propagation": lambda: signalprop.initialization.propagate(np.eye(3), 4),
     "regimes.classify.Law": lambda: regimes.LAWS[Field.REAL, Model.RNN][0],
     "ginibre.dense.Layer": Layer,
+    "meanfield.gradients.GradientLaw": lambda: signalprop.meanfield.gradient_law(6, 4, 0.5, "tanh", 0.5),
     "recurrences.lti.LinearRecurrence": lambda: recurrences.LinearRecurrence(0.5 * EYE, EYE, C=EYE, heads=2),
     "recurrences.planes.LRU": lambda: recurrences.lru(2, 2, r_max=0.9, output_size=2),
     "recurrences.planes.RotRNN": lambda: recurrences.rotrnn(4, 2, heads=2, output_size=2),
