@@ -5,6 +5,7 @@ import pytest
 
 from signalprop.meanfield import chrono_biases, gru_gradient, lstm_gradient
 from signalprop.meanfield._gates import rule, unit_means
+from signalprop.meanfield.gated import _candidate
 
 torch = pytest.importorskip("torch")
 
@@ -144,6 +145,37 @@ def test_means_of_gates_against_monte_carlo_and_quadrature():
         assert found[0] == pytest.approx(want, rel=1e-11)
     z, weights = rule(1.0)
     assert [float(weights @ z**k) for k in (2, 4)] == pytest.approx([1.0, 3.0], rel=1e-13)
+
+
+def test_what_passes_through_the_candidate_of_a_gru_by_definition():
+    """E (1 - k^2)^2 (r^2 + r'^2 y^2) over three independent Gaussians, in place of y given u + r y."""
+    from numpy.polynomial.hermite_e import hermegauss
+
+    gate, hidden, s = 0.7, 0.5, 0.6
+    biases = {"reset_gate": np.array([0.3]), "candidate": np.array([0.4]), "candidate_hidden": np.array([-0.5])}
+    z, weights = hermegauss(60)
+    weights = weights / weights.sum()
+    r = 1.0 / (1.0 + np.exp(-0.3 - gate**0.5 * z))[:, None, None]
+    y, u = (-0.5 + hidden**0.5 * z)[:, None], 0.4 + s * z
+    k = np.tanh(u + r * y)
+    through = (1.0 - k**2) ** 2 * (r**2 + (r * (1.0 - r)) ** 2 * y**2)
+    want = [np.einsum("abc,a,b,c->", one, weights, weights, weights) for one in (k, k**2, through)]
+    found = [float(one[0]) for one in _candidate(biases, gate, hidden, s)]
+    assert found == pytest.approx(want, rel=1e-8)
+
+
+def test_cells_with_a_mean_settle_where_draws_do():
+    """One LSTM unit without coupling, 20000 copies, candidates of one sign: E c is not 0."""
+    rng = np.random.default_rng(6)
+    s, forget, candidate = 1.0, 0.5, 0.7
+    c = np.zeros(20_000)
+    for _ in range(60):
+        f, i, k = (b + s * rng.standard_normal(c.size) for b in (forget, 0.0, candidate))
+        c = c / (1.0 + np.exp(-f)) + np.tanh(k) / (1.0 + np.exp(-i))
+    o = 1.0 / (1.0 + np.exp(-s * rng.standard_normal(c.size)))
+    h2 = (o * np.tanh(c)) ** 2
+    found = lstm_gradient(0, 1e-6, s, forget_gate=forget, candidate=candidate).state_energy
+    assert found == pytest.approx(h2.mean(), rel=0.03)  # four standard errors, and c is not quite Gaussian
 
 
 def test_equal_units_are_one_unit():
