@@ -19,17 +19,10 @@ from signalprop.activations import Activation
 from signalprop.fields import PROVED_FIRST, Field, one_of
 from signalprop.initialization.criteria import CRITERIA
 from signalprop.methods import Method
+from signalprop.recurrences.catalogue import KINDS
 
 FIELDS = tuple(field.value for field in PROVED_FIRST)
-KINDS: dict[str, Cites] = {
-    "rotrnn": Topic("RotRNN", ("biegun2024",)),
-    "lru": Topic("the diagonal LRU", ("orvieto2023",)),
-    "s4": Topic("S4, with HiPPO-LegS", ("gu2022s4", "gu2020")),
-    "s4d-lin": Topic("S4D-Lin", ("gu2022s4d",)),
-    "s5": Topic("S5, with the normal part of HiPPO-LegS", ("smith2023", "gu2020")),
-    "gaussian": Topic("dense Gaussian W", ENSEMBLE),
-    "orthogonal": "orthogonal",
-}
+_DRAWN_KINDS = tuple(map(spelled, KINDS))  # of the figures: those that come with the package
 DRAWN = {"field": "complex", "method": "krylov", "activation": "linear"}
 ROUTES = ("exact", "precise", "symbolic", "cycle_counts", "trace_moment", "krylov", "tempered")
 VERIFIED = (*FIELDS, *ROUTES, "relu", "edge", "tail")
@@ -65,7 +58,7 @@ _COMMANDS: dict[str, Topic] = {
     "configs": Topic("settings of trainings, near the published ones", (), ("lru", "rotrnn", "listops")),
     "verify": Topic("every formula by every route", ENSEMBLE, VERIFIED),
     "reproduce": Topic(
-        "all figures", ENSEMBLE, ("complex", "real", "sample", "krylov", "relu", "advise", *map(spelled, KINDS))
+        "all figures", ENSEMBLE, ("complex", "real", "sample", "krylov", "relu", "advise", *_DRAWN_KINDS)
     ),
 }
 # What belongs to no record: each after the topics of the option that stands before it here.
@@ -83,6 +76,7 @@ _AFTER: dict[str, dict[str, Topic]] = {
         "orthogonal": Topic("orthogonal W, by Haar measure", ("saxe2014", "mezzadri2007")),
         "gates": Topic("biases of LSTM and GRU for a memory", ("tallec2018",)),
     },
+    "layer": {"gated_recurrence": Topic("linear recurrences with gates, the RG-LRU among them", ("de2024",))},
 }
 # Other names: of functions, layers, libraries.
 _OTHER_NAMES = {
@@ -92,7 +86,8 @@ _OTHER_NAMES = {
     "arb": "precise", "depth_budget": "safe_scale", "width_needed": "safe_scale", "ginibre_": "safe_scale",
     "ginibre": "safe_scale", "init_recurrent_": "safe_scale", "run": "sample", "hill": "tail",
     "critical_scale": "meanfield", "gradient_law": "meanfield", "lstm_gradient": "gated", "gru_gradient": "gated",
-    "lra": "listops", "denselinearrnn": "gaussian", "hippo": "s4", "info": "software",
+    "lra": "listops", "denselinearrnn": "gaussian", "gatedrecurrence": "gated_recurrence",
+    "rglru": "gated_recurrence", "hippo": "s4", "info": "software",
 }  # fmt: skip
 
 
@@ -103,7 +98,7 @@ def _vocabularies() -> dict[str, dict[str, Cites]]:
         "method": {method.value: method.cites for method in Method},
         "activation": {activation.value: activation.cites for activation in Activation},
         "criterion": {name: criterion.cites for name, criterion in CRITERIA.items()},
-        "kind": KINDS,
+        "kind": {name: kind.cites for name, kind in KINDS.items()},
         "layer": {name: layer.cites for name, layer in LAYERS.items()},
         "task": {name: task.cites for name, task in TASKS.items()},
     }

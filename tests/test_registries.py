@@ -20,6 +20,8 @@ from signalprop.fields import Field
 from signalprop.initialization import CRITERIA, Found, ScaleCriterion
 from signalprop.initialization._entries import EntryScale
 from signalprop.methods import Method
+from signalprop.recurrences import KINDS, Built, Kind, LinearRecurrence, Parameter, report
+from signalprop.recurrences.catalogue import parameters
 from signalprop.tasks import MAKERS, TASKS, TaskEntry, copy_memory, make
 from signalprop.verify import all_checks
 from signalprop.verify.check import Check
@@ -220,6 +222,85 @@ def test_a_layer(tmp_path):
         training.Settings(layer="slow")
 
 
+# Recurrences.
+
+
+def leaky(states, given, seed):
+    leak = given.get("leak", 0.1)
+    layer = LinearRecurrence(np.full(states, 1.0 - leak), np.full((states, given.get("input_size", 1)), leak))
+    return Built(f"{states} leaky integrators, leak {leak:g}", layer)
+
+
+LEAK = Parameter("leak", float, "what is lost per step.")
+LEAKY = Kind("leaky integrators", leaky, (KINDS["lru"].parameters[0], LEAK), Topic("a leaky toy", ("arjovsky2016",)))
+
+
+@pytest.fixture
+def leaking():
+    with KINDS.with_record("leaky", LEAKY):
+        yield
+    assert "leaky" not in KINDS
+
+
+@pytest.mark.usefixtures("leaking")
+def test_a_recurrence_in_python():
+    found = report("leaky", 4, 30, leak=0.5)
+    assert found.stationary == pytest.approx(4 * 0.25 / 0.75)
+    assert found.about == "4 leaky integrators, leak 0.5, seed 0"
+    with pytest.raises(ValueError, match="leak has no meaning for lru; it belongs to leaky"):
+        report("lru", leak=0.5)
+    with pytest.raises(ValueError, match="'orthogonal' or 'leaky', got 'drip'"):
+        report("drip")
+
+
+@pytest.mark.usefixtures("leaking")
+def test_a_recurrence_on_the_command_line():
+    answer = run("recurrence", "leaky", "-n", 4, "-T", 30, "--leak", 0.5, "-d", 2, "--json")
+    assert answer.exit_code == 0, answer.output
+    assert json.loads(answer.stdout) == report("leaky", 4, 30, leak=0.5, input_size=2).as_dict()
+    page = " ".join(run("recurrence", "--help").stdout.split())
+    assert "leaky: leaky integrators." in page
+    assert "leaky: what is lost per step." in page
+    assert "rotrnn, lru, s4d-lin, s5, leaky: number of inputs" in page
+    assert "--leak has no meaning for lru; it belongs to leaky." in run("recurrence", "lru", "--leak", 0.5).stderr
+    assert "'orthogonal', 'leaky'." in run("recurrence", "drip").stderr
+
+
+@pytest.mark.usefixtures("leaking")
+def test_a_recurrence_is_cited_and_verified():
+    assert "arjovsky2016" in citations.references("recurrence", kind="leaky")
+    assert "% a leaky toy" in run("cite", "recurrence", "leaky").stdout
+    assert citations.references("leaky") == ("signalprop", "arjovsky2016")
+    (check,) = [check for check in all_checks() if check.name.startswith("every kind")]
+    assert check.deviation() < check.allowed
+    wrong = Kind("wrong", lambda *given: leaky(*given)._replace(layer=Wrong([0.5], [[1.0]])), (), "leaky")
+    with KINDS.with_record("wrong", wrong):
+        assert check.deviation() > check.allowed
+
+
+class Wrong(LinearRecurrence):
+    def energy(self, *given, **named):
+        return 1.01 * super().energy(*given, **named)
+
+
+def test_a_recurrence_that_is_gone_is_nowhere():
+    assert "leak" not in run("recurrence", "--help").stdout
+    assert run("recurrence", "leaky").exit_code == 2
+    with pytest.raises(ValueError, match="a topic must be one of"):
+        citations.cite("leaky")
+
+
+def test_parameters_that_would_be_mistaken_for_others_are_refused():
+    with pytest.raises(ValueError, match="a parameter of a kind must not be called 'seed', which every report has"):
+        Kind("seeded", leaky, (Parameter("seed", int, "another seed."),), "leaky")
+    other = Kind("other", leaky, (Parameter("gamma", int, "something else."),), "lru")
+    with (
+        KINDS.with_record("other", other),
+        pytest.raises(ValueError, match="the parameter gamma of other is another one"),
+    ):
+        parameters()
+
+
 def test_topics_of_one_name_stay_apart():
     """A task may be called as a method is: each keeps what is to be cited for it."""
     entry = TaskEntry(toy_task, "a toy", Topic("a dense toy", ("arjovsky2016",)))
@@ -252,6 +333,7 @@ VOCABULARIES = {
     "activations.py": {activation.value for activation in Activation},
     "initialization/criteria/__init__.py": set(CRITERIA),
     "_catalogue.py": set(TASKS),
+    "recurrences/catalogue.py": set(KINDS),
 }
 
 

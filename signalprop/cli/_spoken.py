@@ -23,7 +23,7 @@ PHRASES = {
     "with signalprop.allow": "in Python, with signalprop.allow",
 }
 # Parameters of the library under the name of the commands, the first one that a command has.
-_ALIASES = {"t": ("k",), "state_size": ("states", "d_state"), "input_size": ("inputs",)}
+_ALIASES = {"t": ("k",), "state_size": ("states", "d_state")}
 _GAMMAS = {"gamma_min": ("r_min",), "gamma_max": ("r_max",)}  # of RotRNN, where a command has radii for all layers
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|-?[\w.+-]*\w)((?:(?:, | or )'[^']*')*)")
 _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")  # repr of a choice

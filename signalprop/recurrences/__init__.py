@@ -12,6 +12,7 @@ from signalprop.recurrences.averages import (
     rotrnn_average,
     state_space_average,
 )
+from signalprop.recurrences.catalogue import KINDS, Built, Kind, Parameter
 from signalprop.recurrences.dense_draws import gaussian, orthogonal
 from signalprop.recurrences.dense_operators import Dense, ScaledUnitary, Triangular
 from signalprop.recurrences.lru_draws import lru
@@ -25,11 +26,15 @@ from signalprop.recurrences.sampled import SampledEnergies
 from signalprop.recurrences.state_space import hippo_legs, hippo_normal, hippo_normal_modes, s4, s4d_lin, s5
 
 __all__ = [
+    "KINDS",
     "LRU",
     "Average",
+    "Built",
     "Dense",
     "Diagonal",
+    "Kind",
     "LinearRecurrence",
+    "Parameter",
     "Report",
     "RotRNN",
     "Rotations",

@@ -1,32 +1,25 @@
-"""The recurrences that ``signalprop recurrence`` knows: one entry each, with its options and how it is made from them."""
+"""The kinds of recurrences that are known by name, a record of each: what it is, its parameters, how it is drawn, what to cite.
+
+`signalprop.recurrences.report`, the command ``signalprop recurrence`` with its options, the citations and `verify` read them; to
+add a kind is to register a record.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from signalprop._numbers import counted
-from signalprop.fields import Field, one_of
+from signalprop._registry import Registry
+from signalprop._topics import ENSEMBLE, Cites, Topic
+from signalprop.fields import Field
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from signalprop.recurrences.lti import LinearRecurrence
-
-
-class Kind(StrEnum):
-    """Recurrences, as on the command line."""
-
-    ROTRNN = "rotrnn"
-    LRU = "lru"
-    S4 = "s4"
-    S4D_LIN = "s4d-lin"
-    S5 = "s5"
-    GAUSSIAN = "gaussian"
-    ORTHOGONAL = "orthogonal"
 
 
 class Built(NamedTuple):
@@ -42,48 +35,87 @@ class Built(NamedTuple):
     """The energy at given steps averaged over draws of the weights, where it is known; None beyond the reach of its formula."""
 
 
+_OF_ALL = (
+    "kind",
+    "state_size",
+    "states",
+    "horizon",
+    "correlation",
+    "samples",
+    "seed",
+    "plot",
+    "as_json",
+    "json",
+    "help",
+)
+
+
 @dataclass(frozen=True)
-class Entry:
-    """What the command needs to know of one kind."""
+class Parameter:
+    """A parameter of a kind, under one name for all kinds that have it.
 
+    Attributes
+    ----------
+    name
+        In Python; ``heads`` is ``--heads`` on the command line, unless `options` says otherwise.
+    type
+        ``int``, ``float``, ``str``, or an enumeration.
+    help
+        A few words that end a sentence: what it sets.
+    options
+        Spellings on the command line.
+    """
+
+    name: str
+    type: type
     help: str
-    options: frozenset[str]
+    options: tuple[str, ...] = ()
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Its options on the command line."""
+        return self.options or (f"--{self.name.replace('_', '-')}",)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a recurrence is, its parameters, and how it is drawn.
+
+    Attributes
+    ----------
+    about
+        What it is, in a few words.
+    build
+        From the state size, given parameters by name, and a seed. Parameters that are left out are not in the mapping.
+    parameters
+        Those that it takes. One that other kinds have too is the same object.
+    cites
+        What to cite for it: a topic, or the name of one that something else carries.
+
+    Examples
+    --------
+    >>> from signalprop.recurrences import KINDS, LinearRecurrence
+    >>> def leaky(states, given, seed):
+    ...     leak = given.get("leak", 0.1)
+    ...     return Built(f"{states} leaky integrators", LinearRecurrence([1 - leak] * states, [[leak]] * states))
+    >>> leak = Parameter("leak", float, "what is lost per step.")
+    >>> with KINDS.with_record("leaky", Kind("leaky integrators", leaky, (leak,), Topic("leaky integrators"))):
+    ...     build("leaky", 3, {"leak": 0.5}, 0).layer.stationary_energy()
+    1.0
+    """
+
+    about: str
     build: Callable[[int, Mapping[str, Any], int], Built]
+    parameters: tuple[Parameter, ...]
+    cites: Cites
+
+    def __post_init__(self) -> None:
+        for each in self.parameters:
+            if each.name in _OF_ALL:
+                raise ValueError(f"a parameter of a kind must not be called {each.name!r}, which every report has.")
 
 
-def entry(kind: Kind) -> Entry:
-    """The entry of a kind."""
-    match kind:
-        case Kind.ROTRNN:
-            return Entry("rotations", frozenset({"input_size", "heads", "gamma", "max_phase"}), _rotrnn)
-        case Kind.LRU:
-            options = frozenset({"input_size", "r_min", "r_max", "max_phase"})
-            return Entry("the diagonal layer of Orvieto et al.", options, _lru)
-        case Kind.S4:
-            return Entry("state space, HiPPO-LegS", frozenset({"dt"}), _s4)
-        case Kind.S4D_LIN:
-            return Entry("state space, diagonal", frozenset({"input_size", "dt"}), _s4d_lin)
-        case Kind.S5:
-            return Entry("state space, many inputs", frozenset({"input_size", "dt"}), _s5)
-        case Kind.GAUSSIAN:
-            return Entry("one dense Gaussian W", frozenset({"field", "scale"}), _gaussian)
-        case Kind.ORTHOGONAL:
-            return Entry("one Haar orthogonal W", frozenset({"gamma"}), _orthogonal)
-        case _:
-            assert_never(kind)
-
-
-def kinds_in_words() -> str:
-    """All kinds with their help, for the help of the command."""
-    return ".  ".join(f"{kind.value}: {entry(kind).help.rstrip('.')}" for kind in Kind) + "."
-
-
-def owners(option: str) -> list[str]:
-    """The kinds that have an option."""
-    return [kind.value for kind in Kind if option in entry(kind).options]
-
-
-def build(kind: str, states: int, parameters: Mapping[str, Any], seed: int) -> Built:
+def build(kind: str, states: int, given: Mapping[str, Any], seed: int) -> Built:
     """The recurrence of a kind with these parameters.
 
     Raises
@@ -91,13 +123,37 @@ def build(kind: str, states: int, parameters: Mapping[str, Any], seed: int) -> B
     ValueError
         An unknown kind, a parameter of another kind, whatever the constructor refuses.
     """
-    known = entry(Kind(one_of(kind, tuple(Kind), "kind")))
-    for name in parameters:
-        if name not in known.options:
+    known = KINDS.find(kind)
+    names = [each.name for each in known.parameters]
+    for name in given:
+        if name not in names:
             whose = owners(name)
-            belongs = f"it belongs to {', '.join(whose)}" if whose else f"it has {', '.join(sorted(known.options))}"
+            belongs = f"it belongs to {', '.join(whose)}" if whose else f"it has {', '.join(names) or 'no parameters'}"
             raise ValueError(f"{name} has no meaning for {kind}; {belongs}.")
-    return known.build(states, parameters, seed)
+    return known.build(states, given, seed)
+
+
+def owners(parameter: str) -> list[str]:
+    """The kinds that have a parameter."""
+    return [name for name, kind in KINDS.items() if any(each.name == parameter for each in kind.parameters)]
+
+
+def parameters() -> dict[str, Parameter]:
+    """The parameters of all kinds by name, in the order of the kinds.
+
+    Raises
+    ------
+    ValueError
+        Two kinds that mean different things by one name.
+    """
+    found: dict[str, Parameter] = {}
+    for name, kind in KINDS.items():
+        for each in kind.parameters:
+            if found.setdefault(each.name, each) != each:
+                raise ValueError(
+                    f"the parameter {each.name} of {name} is another one for {owners(each.name)[0]}; give it a name of its own."
+                )
+    return found
 
 
 def _angles(phase: float) -> str:
@@ -195,3 +251,49 @@ def _orthogonal(states: int, options: Mapping[str, Any], seed: int) -> Built:
     gamma = options.get("gamma", 1.0)
     times = "" if gamma == 1.0 else f"gamma = {gamma:.10g} times "
     return Built(f"{times}one Haar orthogonal W of width {states}", orthogonal(states, gamma=gamma, seed=seed))
+
+
+_INPUTS = Parameter("input_size", int, "number of inputs; channels of s4d-lin.", ("-d", "--inputs"))
+_GAMMA = Parameter("gamma", float, "factor on a step.")
+_PHASE = Parameter("max_phase", float, "largest angle.")
+_STEP = Parameter("dt", float, "time step; drawn if left out.")
+
+KINDS = Registry(
+    "kind",
+    Kind,
+    {
+        "rotrnn": Kind(
+            "rotations",
+            _rotrnn,
+            (_INPUTS, Parameter("heads", int, "heads, each of norm one."), _GAMMA, _PHASE),
+            Topic("RotRNN", ("biegun2024",)),
+        ),
+        "lru": Kind(
+            "the diagonal layer of Orvieto et al.",
+            _lru,
+            (
+                _INPUTS,
+                Parameter("r_min", float, "inner radius of the ring."),
+                Parameter("r_max", float, "outer radius of the ring."),
+                _PHASE,
+            ),
+            Topic("the diagonal LRU", ("orvieto2023",)),
+        ),
+        "s4": Kind("state space, HiPPO-LegS", _s4, (_STEP,), Topic("S4, with HiPPO-LegS", ("gu2022s4", "gu2020"))),
+        "s4d-lin": Kind("state space, diagonal", _s4d_lin, (_INPUTS, _STEP), Topic("S4D-Lin", ("gu2022s4d",))),
+        "s5": Kind(
+            "state space, many inputs",
+            _s5,
+            (_INPUTS, _STEP),
+            Topic("S5, with the normal part of HiPPO-LegS", ("smith2023", "gu2020")),
+        ),
+        "gaussian": Kind(
+            "one dense Gaussian W",
+            _gaussian,
+            (Parameter("field", Field, "number system."), Parameter("scale", float, "factor g on every weight.")),
+            Topic("dense Gaussian W", ENSEMBLE),
+        ),
+        "orthogonal": Kind("one Haar orthogonal W", _orthogonal, (_GAMMA,), "orthogonal"),
+    },
+)
+"""Every kind by name; ``KINDS.register(name, Kind(..))`` adds one."""

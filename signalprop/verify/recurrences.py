@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop import recurrences
+from signalprop.recurrences.catalogue import build
 from signalprop.verify.check import Check
 
 Array = NDArray[Any]
@@ -41,6 +42,7 @@ def checks(thorough: bool) -> list[Check]:
         exact("S4: spectral radius (P) = max |1 - D i/2|/(1 + D i/2)", "n to 256, D in 1e-3..3", _s4_radius, 1e-13),
         exact("S4D: zero-order hold (P) = matrix exponential", f"n = 8, {colours}", partial(_s4d, steps)),
         exact("S5: kept half (P) = half of the real system", f"n = 8, {colours}", partial(_s5, steps)),
+        exact("every kind: energy by its own route (P) = covariances", f"n = 8, {colours}", partial(_kinds, min(steps, 300))),
         exact("stationary energy (P) = end of a long path", "all layers, rho in -0.7..0.95", _stationary, 1e-8),
         Check("orthogonal W (P): no draw has a limit", "100 draws, n <= 40", "draws with one", 0, _no_limit),
         exact("AR(1): Poisson kernel (P) = double sum over inputs", "r to 0.95, 6 angles, 3 correlations", _poisson, 1e-9),
@@ -55,6 +57,17 @@ def checks(thorough: bool) -> list[Check]:
             partial(_over_weights, 400 if not thorough else 4000),
         ),
     ]  # fmt: skip
+
+
+def _kinds(steps: int) -> float:
+    """All that can be named, with the parameters that it has by default."""
+    worst = 0.0
+    for kind in recurrences.KINDS:
+        layer = build(kind, 8, {}, 1).layer
+        for rho in _RHOS:
+            wanted = _paths(layer.A.dense(), layer.B, layer.B, steps, rho)
+            worst = max(worst, _apart(layer.energy(steps, correlation=rho), wanted))
+    return worst
 
 
 # Definitions: state matrix, input matrix and first step's matrix of a layer, from its drawn parameters alone.

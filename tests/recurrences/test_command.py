@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from signalprop import lru_energy, recurrences
 from signalprop.cli import app
-from signalprop.recurrences.catalogue import Kind, entry, kinds_in_words, owners
+from signalprop.recurrences import KINDS
 from tests.gaussian import z_bound
 
 runner = CliRunner()
@@ -177,14 +177,16 @@ def test_defaults_are_those_of_the_library():
     np.testing.assert_allclose(answer["energy"], recurrences.lru(6, 6).energy(9)[answer["steps"]])
 
 
-def test_every_kind_has_an_entry_with_its_own_words():
-    entries = [entry(kind) for kind in Kind]
-    assert len({one.build for one in entries}) == len(entries)
-    assert set(LAYERS) == {kind.value for kind in Kind}
-    for kind in Kind:
-        assert f"{kind.value}: " in kinds_in_words()
-        for option in entry(kind).options:
-            assert kind.value in owners(option)
+def test_every_kind_has_its_own_words_and_options():
+    assert len({kind.build for kind in KINDS.values()}) == len(KINDS)
+    assert set(LAYERS) == set(KINDS)
+    page = " ".join(runner.invoke(app, ["recurrence", "--help"], env={"COLUMNS": "300"}).stdout.split())
+    for name, kind in KINDS.items():
+        assert f"{name}: {kind.about}" in page
+        for parameter in kind.parameters:
+            line = re.search(rf"{parameter.spellings[-1]} <[^>]*> ([^:]*): ", page)
+            assert line is not None
+            assert name in line[1].split(", ")
 
 
 @pytest.mark.filterwarnings("error")

@@ -51,6 +51,7 @@ BREAKS = {
     "geometric sum of S4D": (paths, "geometric_sum", times(1 + 1e-8), "S4D"),
     "geometric sum of S5": (paths, "geometric_sum", times(1 + 1e-8), "S5"),
     "increments under AR(1)": (paths, "energy_increments", times(1 + 1e-8), "RotRNN: energy by modes"),
+    "a kind": (LinearRecurrence, "energy", lambda f: lambda self, *a, **b: f(self, *a, **b) * (1 + 1e-8), "every kind"),
     "first step": (lti, "energy_path", without_first, "first-step rule"),
     "angles": (rotrnn_draws, "orthogonal_from_skew", times(1.01), "RotRNN"),
     "to an LRU": (RotRNN, "to_lru", other_lru, "RotRNN as an LRU"),
