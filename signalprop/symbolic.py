@@ -6,15 +6,17 @@ is SymPy's, re-exported.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
-from math import comb
+from math import comb, isfinite
+from numbers import Rational
 from typing import Any
 
 import sympy
 from sympy import latex
 
 from signalprop import moments
-from signalprop._checks import INT64_LIMIT, exact_number, real_number, shown, whole_number
+from signalprop._checks import INT64_LIMIT, exact_number, real_number, scalar, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop.fields import Field, as_field, by_field
 
@@ -99,10 +101,11 @@ def rnn_energy(n: Any, k: Any, field: str = "real", *, scale: Any = 1) -> sympy.
     2877/2500
     """
     width, depth = _pair(n, k, "k")
-    factor = _factor(scale) ** (2 * depth)
+    g = _factor(scale)
+    trace = trace_polynomial(width, depth, field)  # first, as it refuses a depth whose powers would never end
     if depth.is_Integer:
-        return sympy.expand(factor * trace_polynomial(width, depth, field) / width ** (depth + 1))
-    return factor * sympy.powsimp(trace_polynomial(width, depth, field) / width ** (depth + 1))
+        return sympy.expand(g ** (2 * depth) * trace / width ** (depth + 1))
+    return g ** (2 * depth) * sympy.powsimp(trace / width ** (depth + 1))
 
 
 def lru_energy(n: Any, t: Any, field: str = "real", *, scale: Any = 1, form: str = "sum") -> sympy.Expr:
@@ -127,15 +130,16 @@ def lru_energy(n: Any, t: Any, field: str = "real", *, scale: Any = 1, form: str
     width, time = _pair(n, t, "t")
     if not isinstance(form, str) or form not in ("sum", "summed"):
         raise ValueError(f"form must be 'sum' or 'summed', got {shown(form)}.")
+    if time.is_Integer:
+        last = whole_number(int(time), "t", 0, INT64_LIMIT)
+        refuse_beyond_bounds(
+            f"symbolic.lru_energy of time {last}",
+            seconds=1e-5 * float(last) ** 3,
+            instead="exact.lru_energy has it at a given n.",
+        )
     if form == "sum":
         if time.is_Integer:
-            last = whole_number(int(time), "t", 0, INT64_LIMIT)
-            refuse_beyond_bounds(
-                f"symbolic.lru_energy of time {last}",
-                seconds=1e-5 * float(last) ** 3,
-                instead="exact.lru_energy has it at a given n.",
-            )
-            steps = range(last + 1)
+            steps = range(int(time) + 1)
             return sympy.expand(sympy.Add(*(rnn_energy(width, j, kind, scale=scale) for j in steps)))
         _only_complex(kind, time)
         k = _index("k", width, time, _factor(scale))
@@ -280,10 +284,15 @@ def _factor(scale: Any) -> sympy.Expr:
         return scale
     if isinstance(scale, str) and scale.isidentifier():
         return sympy.Symbol(scale)
-    if not real_number(scale, "scale") > 0.0:
+    value = real_number(scale, "scale")
+    if not value > 0.0:
         raise ValueError(f"scale must be positive, got {shown(scale)}.")
     exact = exact_number(scale, "scale", floats=True)
-    return sympy.Float(float(scale)) if isinstance(scale, float) else sympy.Rational(exact.numerator, exact.denominator)
+    if (
+        isinstance(scalar(scale), Rational) or not isfinite(value) or Fraction(value) != exact
+    ):  # more digits than a double has
+        return sympy.Rational(exact.numerator, exact.denominator)
+    return sympy.Float(value)
 
 
 def _index(name: str, *expressions: sympy.Expr) -> sympy.Symbol:

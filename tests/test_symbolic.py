@@ -1,6 +1,7 @@
 from fractions import Fraction
 from math import comb
 
+import numpy as np
 import pytest
 import sympy
 
@@ -143,4 +144,28 @@ def test_latex():
 )
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_float_stays_a_float_and_a_fraction_a_fraction():
+    for scale in (0.5, np.float16(0.5), np.float32(0.5), np.longdouble(0.5), np.array(0.5)):
+        assert symbolic.rnn_energy("n", 2, "real", scale=scale) == symbolic.rnn_energy("n", 2, "real", scale=0.5)
+    assert symbolic.rnn_energy("n", 2, "real", scale=Fraction(1, 2)) == sympy.expand(
+        symbolic.rnn_energy("n", 2, "real") / 16
+    )
+    third = np.longdouble(1) / 3
+    if Fraction(*third.as_integer_ratio()) != Fraction(float(third)):  # more digits than a double has
+        assert symbolic.rnn_energy("n", 1, "real", scale=third) == sympy.Rational(*third.as_integer_ratio()) ** 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: symbolic.rnn_energy(6, 10**9, "real", scale=Fraction(1, 2)),
+        lambda: symbolic.lru_energy("n", 10**9, "complex", form="summed"),
+        lambda: symbolic.lru_energy("n", 10**9, "complex"),
+    ],
+)
+def test_powers_without_end_are_refused_before_they_start(call):
+    with pytest.raises(ValueError, match=r"must be at most|would take about"):
         call()

@@ -129,12 +129,12 @@ def rotrnn_average(
     """
     steps = horizon_of(horizon)
     phase, rho = laws.checked_phase(max_phase), laws.checked_correlation(correlation)
+    low, high = laws.gamma_rates(*laws.gamma_ends(gamma_min, gamma_max, gamma_range))
     if gamma is not None:
         if not 0.0 < real_number(gamma, "gamma") < 1.0:
             raise ValueError(f"gamma must lie strictly between 0 and 1, got {shown(gamma)}.")
         energy = _rotating_head(steps, math.log(gamma), phase, rho)
         return Average(energy, np.zeros_like(energy))
-    low, high = laws.gamma_rates(*laws.gamma_ends(gamma_min, gamma_max, gamma_range))
     seconds = steps * (MODE_SECONDS if rho == 0.0 else CORRELATED_MODE_SECONDS)
     return _quadrature(lambda g: _rotating_head(steps, -math.exp(g), phase, rho), low, high, 64, seconds)
 

@@ -117,7 +117,7 @@ def poisson_mean(r: ArrayLike, max_phase: float) -> Any:
     """
     radius, phase = _inside_disc(r), checked_phase(max_phase)
     # arctan2 follows the angle through phi = pi.
-    half = phase / 2.0
+    half = max(phase, 1e-150) / 2.0  # a smaller one changes no digit, and half of the smallest float is zero
     return np.arctan2((1.0 + radius) * math.sin(half), (1.0 - radius) * math.cos(half)) / half
 
 

@@ -78,10 +78,10 @@ def rotrnn(
     one_of(rotation, ROTATIONS, "rotation")
     check_numbers(count * size * max(size, inputs), "the weights")
     phase = laws.checked_phase(max_phase)
+    low, high = laws.gamma_rates(*laws.gamma_ends(gamma_min, gamma_max, gamma_range))
     rng = stream(seed_of(seed), "rotrnn", size, inputs, count)
     rates: Any = None
     if gamma is None:
-        low, high = laws.gamma_rates(*laws.gamma_ends(gamma_min, gamma_max, gamma_range))
         rates = rng.uniform(low, high, count)
     angles = rng.uniform(0.0, phase, (count, size // 2))
     skew = rng.standard_normal((count, size, size))

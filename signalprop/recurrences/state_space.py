@@ -210,9 +210,9 @@ def s5(
 
 
 def _steps(kind: str, dt: ArrayLike | None, dt_range: tuple[float, float], count: int, seed: int) -> Floats:
-    bounds = laws.checked_time_steps(dt_range)
+    ends, root = laws.checked_time_steps(dt_range), seed_of(seed)
     if dt is None:
-        return np.exp(stream(seed_of(seed), "time steps", kind, count).uniform(*bounds, count))
+        return np.exp(stream(root, "time steps", kind, count).uniform(*ends, count))
     given = real_array(dt, "dt", None, finite=False)
     if given.shape not in ((), (1,), (count,)):
         raise ValueError(f"dt must be one number or {count} of them, got shape {given.shape}.")

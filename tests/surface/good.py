@@ -98,6 +98,8 @@ GOOD: dict[str, Any] = {
 CALLS: dict[str, dict[str, Any]] = {
     "exact.rnn_energy": {"scale": Fraction(1, 2)},
     "exact.lru_energy": {"scale": Fraction(1, 2)},
+    "symbolic.rnn_energy": {"scale": Fraction(1, 2)},  # a float stays one in the expression
+    "symbolic.lru_energy": {"scale": Fraction(1, 2)},
     "symbolic.symbol": {"name": "n"},
     "models.as_model": {"name": "model"},
     "fields.member": {"options": Field, "name": "field"},
