@@ -8,7 +8,7 @@ to a preactivation. To the order 1/n, at the fixed point q of the variance V(q):
    \mathrm{Var}\,L = \frac{T\,(r(1+2/\beta)-1)}n+\text{(states)}
 
 Slopes and weights alone, as if the slopes of a step were independent of everything else, give mu = (r(1+2/beta)-1)/2: with
-z_i independent, ||D W dh||^2/||dh||^2 is a mean over units of g^2 phi'^2 |z_i|^2, and E|z|^4 = 1 + 2/beta.
+z_i independent, ||D W dh||^2/||dh||^2 is a mean over units of g^2 phi'^2 \|z_i\|^2, and E\|z\|^4 = 1 + 2/beta.
 
 States (real weights). The variance q_t of the preactivations of a draw is not q: q_{t+1} - q = V'(q_t - q) + eta_t, with eta_t
 the excess of the mean over units of g^2 phi^2, of variance g^4 Var(phi^2)/n. It moves log chi by k(q_t - q), k = chi'/chi, and
