@@ -67,8 +67,7 @@ def figures_of(quality: str, only: str | None = None) -> tuple[str, ...]:
     one_of(quality, QUALITIES, "quality")
     if only is None:
         return tuple(in_order(list(FIGURES)))
-    FIGURES.find(only, "only")
-    return (only,)
+    return (FIGURES.named(only, "only"),)
 
 
 def _draw(
