@@ -88,7 +88,7 @@ def test_a_good_value_is_taken(name):
 
 @pytest.mark.parametrize("name", ["whole_number", "even_number", "seed_of", "real_number", "finite_number", "positive_float",
                                   "exact_number", "probability"])  # fmt: skip
-@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
 def test_what_is_no_number_is_no_number(name, value):
     with pytest.raises(ValueError, match=r"^argument must .*, got "):
         CHECKS[name][0](value)

@@ -15,7 +15,8 @@ from signalprop import recurrences
 from signalprop.recurrences import LRU, Dense, Diagonal, LinearRecurrence, Rotations, RotRNN, ScaledUnitary, Triangular
 
 EYE = np.eye(2)
-RESULTS = {"Average", "SampledEnergies"}  # made by functions, never by a user
+RESULTS = {"Average", "Report", "SampledEnergies"}  # made by functions, never by a user
+RECORDS = {"KINDS", "Built", "Kind", "Parameter"}  # of the catalogue; tests/test_registries.py has them
 
 # One good call each; parameters left out have good defaults.
 CALLS = {
@@ -38,6 +39,8 @@ CALLS = {
     "orthogonal": {"n": 3},
     "poisson_kernel": {"r": 0.5, "theta": 0.3},
     "poisson_mean": {"r": 0.5, "max_phase": 0.3},
+    "report": {"kind": "gaussian", "state_size": 3, "horizon": 4},
+    "report_on": {"recurrence": LinearRecurrence([[0.5, 0.1], [0.2, 0.4]], EYE), "horizon": 4},
     "rotrnn": {"state_size": 4, "input_size": 2},
     "rotrnn_average": {"horizon": 4},
     "s4": {"state_size": 4},
@@ -84,7 +87,7 @@ def parameters_of(function):
 
 def cases():
     for name in recurrences.__all__:
-        if name not in RESULTS:
+        if name not in RESULTS | RECORDS:
             yield name, None, getattr(recurrences, name), CALLS[name]
     for kind, make in OBJECTS.items():
         for name, method in inspect.getmembers(kind, callable):
@@ -96,7 +99,7 @@ CASES = list(cases())
 
 
 def test_every_public_name_has_a_good_call():
-    assert set(CALLS) | RESULTS == set(recurrences.__all__)
+    assert set(CALLS) | RESULTS | RECORDS == set(recurrences.__all__)
     methods = {name.split(".")[1] for name, make, *_ in CASES if make is not None}
     assert methods == set(METHOD_CALLS)
     for _, make, function, good in CASES:
@@ -119,6 +122,8 @@ def assert_finite(found):
         assert_finite([each for each in vars(found).values() if each is not None])
     elif isinstance(found, recurrences.SampledEnergies):
         assert_finite([found.energies, found.exact, found.stderr, found.z])
+    elif isinstance(found, recurrences.Report):
+        assert_finite(found.energy)
     elif isinstance(found, recurrences.LinearRecurrence | type(None) | str):
         pass
     elif type(found).__name__ == "Radius":
@@ -177,6 +182,8 @@ def numbers(found):
         return [numbers(each) for each in vars(found).values()]
     if isinstance(found, recurrences.SampledEnergies):
         return numbers(found.energies)
+    if isinstance(found, recurrences.Report):
+        return numbers(found.energy)
     if isinstance(found, (list, tuple)):
         return [numbers(each) for each in found]
     return None if found is None else np.asarray(found).tobytes()
