@@ -107,7 +107,7 @@ def test_sample_as_text_says_what_the_mean_is_worth():
     assert "mean not reachable with plain sampling here" in result.stdout
     assert "\x1b" not in result.stdout
     lru = runner.invoke(app, ["sample", "-n", "100", "-k", "5", "--model", "lru", "--samples", "100"])
-    assert "one input direction reused" in lru.stdout
+    assert "one input direction, reused" in lru.stdout
 
 
 def test_tempered_sample_prints_its_interval():

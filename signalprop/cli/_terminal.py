@@ -76,6 +76,8 @@ def _said(error: Exception) -> str:
     """The message of an error; that of the system as a sentence with what to do."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
+    if error.errno == errno.ENOENT and error.filename is None and working_directory_is_gone():
+        return "The working directory was removed; change to another one."
     if error.filename is None:  # a sentence of ours with a number of the system
         return f"{error.strerror.rstrip('.')}."
     mend = _WHAT_TO_DO.get(error.errno or 0, "check the place, or name another")

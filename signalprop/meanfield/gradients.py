@@ -179,7 +179,7 @@ def gradient_law(
     g, s = checked_scale(scale), checked_input(input_std)
     if flag(tied, "tied") and (s == 0.0).any():
         raise ValueError(
-            "tied=True needs inputs, and input_std is 0: a recurrence that nothing drives has another law; give input_std, or "
+            "one tied W needs inputs, and input_std is 0: a recurrence that nothing drives has another law; give input_std, or "
             "tied=False for fresh weights at every step."
         )
     named = {"n": widths.astype(np.float64), "horizon": steps.astype(np.float64), "scale": g, "input_std": s}

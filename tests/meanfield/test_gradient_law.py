@@ -131,7 +131,7 @@ def test_horizons():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: gradient_law(100, 10, 1.0, "tanh"), "tied=True needs inputs"),
+        (lambda: gradient_law(100, 10, 1.0, "tanh"), "one tied W needs inputs"),
         (lambda: gradient_law(0, 10, 1.0, "tanh", 1.0), "n must be at least 1"),
         (lambda: gradient_law(100, -1, 1.0, "tanh", 1.0), "horizon must be at least 0"),
         (lambda: gradient_law(100, 10, 2.0, "gelu", 1.0), "grows without bound"),

@@ -239,7 +239,7 @@ def a_link(path):
 
 
 def test_a_directory_without_a_name_or_of_another_kind(tmp_path):
-    with pytest.raises(ValueError, match="the directory has no name"):
+    with pytest.raises(ValueError, match="directory must be a path, text or a"):
         quiet(PLAN, "")
     (tmp_path / "settings.json").write_text("{}")
     with pytest.raises(ValueError, match="holds a training; use another directory for a run"):
