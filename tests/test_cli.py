@@ -689,6 +689,7 @@ def test_what_stands_above_is_above():
 
 
 def test_a_number_is_never_parted():
+    advice = advise(512, 2000)
     for width in range(40, 100):
-        assert not re.search(r"\d\n +\d{3}\b", page(advise(512, 2000), width)), width
-    assert "a width of about 260 000" in " ".join(page(advise(512, 2000), 60).split())
+        assert not re.search(r"\d\n +\d{3}\b", page(advice, width)), width
+    assert "a width of about 260 000" in " ".join(page(advice, 60).split())

@@ -15,7 +15,8 @@ from signalprop.initialization.make_table import DrawSet
 ARGUMENTS = {
     "n": 10, "k": 4, "t": 4, "c": 1.0, "words": ["GG*"], "horizon": 4, "samples": 200, "seed": 0, "order": 2, "count": 2,
     "particles": 16, "repetitions": 2, "model": "rnn", "probability": 0.5, "method": "krylov", "index": 1, "draws": 200,
-    "reach": 4, "purpose": "test", "input_std": 0.5, "log_bound": 1.0, "progress": None, "scales": (1.0,), "scale": 1.5, "activation": "tanh",
+    "reach": 4, "purpose": "test", "input_std": 0.5, "log_bound": 1.0,
+    "progress": None, "scales": (1.0,), "scale": 1.5, "activation": "tanh",
     "level": 0.5, "chosen": DrawSet(draws=200, reach=20, seed=0), "criterion": "draw", "tied": True,
     "rng": np.random.Generator(np.random.Philox(0)), "layer": Layer(),
 }  # fmt: skip

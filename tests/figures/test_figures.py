@@ -15,6 +15,8 @@ from signalprop.figures.regime_map import on_a_stretch
 from signalprop.figures.reproduce import reproduce
 from tests.gaussian import z_bound
 
+pytestmark = pytest.mark.xdist_group("figures")  # all are drawn once, by one worker
+
 
 def draws_these(monkeypatch, name, numbers):
     """The figure of this name draws these numbers."""

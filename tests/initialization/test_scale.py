@@ -115,7 +115,7 @@ def test_glorot_and_the_worked_examples():
         (32, 60, "complex", None),
         (128, 60, "real", None),
         (128, 60, "complex", 4000),  # drawn for the call
-        (512, 50, "real", None),
+        pytest.param(512, 50, "real", None, marks=pytest.mark.slow),
         pytest.param(512, 200, "real", None, marks=pytest.mark.slow),
         pytest.param(128, 2000, "real", None, marks=pytest.mark.slow),
     ],

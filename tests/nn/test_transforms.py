@@ -61,7 +61,10 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(kind, kind_of_model):
 
 @pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node:UserWarning")  # inside PyTorch's linearize
 @pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize("kind_of_model", ["both ways", "classifier", "tokens"])
+@pytest.mark.parametrize(
+    "kind_of_model",
+    ["both ways", pytest.param("classifier", marks=pytest.mark.slow), pytest.param("tokens", marks=pytest.mark.slow)],
+)
 def test_linearize_and_recorded_graphs(kind, kind_of_model):
     """They run a model on numbers that may not be looked at, as checks of lengths, tokens and finite numbers would do."""
     model, arguments = build(kind_of_model, kind), given(kind_of_model)
