@@ -49,7 +49,7 @@ def _wrapped_usage() -> Iterator[None]:
 
 def _in_words(error: Any) -> str:
     """What is wrong with a command line; newer Typer leaves that to pydantic, whose words are not those of a shell."""
-    text: str = error.format_message()
+    text = " ".join(str(error.format_message()).split())
     if not hasattr(error.__cause__, "errors"):
         return text
     found = error.__cause__.errors()[0]

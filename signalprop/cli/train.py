@@ -121,6 +121,11 @@ def _train(context: typer.Context, note: Callable[[int, int, float], None]) -> N
     content: dict[str, Any] = {} if asked["config"] is None else Settings.read(asked["config"])
     if asked["task"] is not None and content.get("task", asked["task"]) != asked["task"]:
         content.pop("options")  # of another task
+    if asked["layer"] is not None and content.get("layer", asked["layer"]) != asked["layer"]:
+        for of_another in {setting for entry in LAYERS.values() for setting in entry.takes} - set(
+            LAYERS[str(asked["layer"])].takes
+        ):
+            content.pop(of_another, None)
     content |= {each.name: asked[each.name] for each in fields(Settings) if asked.get(each.name) is not None}
     if asked["steps"] is not None and asked["epochs"] is not None:
         raise ValueError(

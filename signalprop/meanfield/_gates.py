@@ -26,7 +26,8 @@ class GatedGradient:
     Attributes
     ----------
     log_energy
-        Natural logarithm of the mean energy of the gradient over the energy that it starts with, for t = 0, .., horizon; shape
+        Natural logarithm of the mean energy of the gradient over the energy that it starts with (an LSTM: half of it in the
+        cell, half in its output), for t = 0, .., horizon; shape
         (horizon + 1,). Energy is ||dh||^2 for a GRU and ||dc||^2 + ||dh||^2 for an LSTM.
     state_energy
         Mean over units of E h^2 where the states have settled.

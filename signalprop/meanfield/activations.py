@@ -49,6 +49,18 @@ class Activation:
     kinks: tuple[float, ...] = ()
     homogeneous: bool = False
 
+    @property
+    def saturates(self) -> bool:
+        """Whether it is odd and bounded, as tanh is; judged at a few points, up to 40."""
+        values = _tried(self.value, "value")
+        odd = np.allclose(values, -values[::-1], rtol=1e-10, atol=1e-300)
+        return bool(odd and abs(values[-1]) < 2.0 * abs(values[-2]))
+
+    @property
+    def constant_slope(self) -> bool:
+        """Whether it is linear; judged at a few points."""
+        return bool(np.ptp(_tried(self.slope, "slope")) == 0.0)
+
     def __post_init__(self) -> None:
         for name, function in (("value", self.value), ("slope", self.slope)):
             if not callable(function):
@@ -113,7 +125,7 @@ def _silu_slope(x: Floats) -> Floats:
 
 
 def leaky_relu(negative_slope: float = 0.01) -> Activation:
-    """X above zero, ``negative_slope`` times x below; 0.01 is the slope of PyTorch.
+    """The rectifier with a slope below zero: x above, ``negative_slope`` times x below; 0.01 is the slope of PyTorch.
 
     Parameters
     ----------

@@ -18,7 +18,8 @@ from signalprop.meanfield.fixed_points import checked_input, checked_scale, each
 from signalprop.meanfield.quadrature import mean_of_pair
 
 Floats = NDArray[np.float64]
-_EDGE = 1e-12  # a slope this close to 1 is 1
+_EDGE = 1e-12
+_CRITICAL = 1e-7  # a slope this close to 1 is 1: the excess would drown in the rounding of the quadrature
 
 
 def correlation_map(
@@ -183,7 +184,7 @@ def _step(phi: Activation, c: float, g: float, s: float, q: float, inside: float
 
 def _limit(phi: Activation, g: float, s: float, q: float, inside: float) -> float:
     unlike = s > 0.0 and inside < 1.0
-    if not unlike and g * g * _pair(phi, phi.slope, q, 1.0) <= 1.0 + _EDGE:
+    if not unlike and g * g * _pair(phi, phi.slope, q, 1.0) <= 1.0 + _CRITICAL:
         return 1.0
     if _step(phi, 0.0, g, s, q, inside) < _EDGE:
         return 0.0
@@ -200,7 +201,7 @@ def _limit(phi: Activation, g: float, s: float, q: float, inside: float) -> floa
 
 def _time(phi: Activation, g: float, s: float, q: float, inside: float) -> float:
     slope = g * g * _pair(phi, phi.slope, q, _limit(phi, g, s, q, inside))
-    if abs(slope - 1.0) <= _EDGE:
+    if slope >= 1.0 - _CRITICAL:
         raise ValueError(
             f"there is no correlation time at scale={g:g} and input_std={s:g}: C' is 1, and the correlation nears its limit like "
             "a power of the number of steps."

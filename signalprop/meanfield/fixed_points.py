@@ -164,7 +164,8 @@ def slope_kurtosis(variance: ArrayLike, activation: Any) -> Floats:
 
     .. math:: r = \frac{\mathrm E\,\phi'(\sqrt q\,z)^4}{(\mathrm E\,\phi'(\sqrt q\,z)^2)^2}\ge1
 
-    A step at width n adds (3r-1)/n to the variance of the log-energy of a gradient: `gradient_law`.
+    The slopes of a step at width n add (3r-1)/n to the variance of the log-energy of a gradient, and its states more:
+    `gradient_law`.
 
     Parameters
     ----------
@@ -287,7 +288,7 @@ def slope_moment(phi: Activation, q: Floats, power: int) -> Floats:
 
 
 def kurtosis_of(phi: Activation, q: Floats) -> Floats:
-    """R at a checked variance."""
+    """The ratio r at a checked variance."""
     square = slope_moment(phi, q, 2)
     if not (square > 1e-150).all():
         raise ValueError(f"activation has no slope at variance = {q[~(square > 1e-150)].flat[0]:g}: E phi'^2 is 0.")

@@ -166,7 +166,16 @@ def _dt(options: Mapping[str, Any]) -> str:
     from signalprop.recurrences import laws
 
     low, high = laws.TIME_STEPS
-    return f"time step {options['dt']:.10g}" if "dt" in options else f"time steps drawn in {low:g} .. {high:g}"
+    given = options.get("dt")
+    return f"time steps drawn in {low:g} .. {high:g}" if given is None else f"time step {_in_words(given)}"
+
+
+def _in_words(given: Any) -> str:
+    """A number, or the ends of many."""
+    import numpy as np
+
+    values = np.asarray(given, dtype=np.float64)
+    return f"{float(values):.10g}" if values.ndim == 0 else f"{values.min():.10g} .. {values.max():.10g}"
 
 
 def _rotrnn(states: int, options: Mapping[str, Any], seed: int) -> Built:
@@ -180,7 +189,7 @@ def _rotrnn(states: int, options: Mapping[str, Any], seed: int) -> Built:
         for rule in (False, True)
     )
     drawn = f"gamma drawn in {laws.GAMMAS[0]:g} .. {laws.GAMMAS[1]:g}"
-    moduli = drawn if gamma is None else f"gamma {gamma:.10g}"
+    moduli = drawn if gamma is None else f"gamma {_in_words(gamma)}"
     size = f"{counted(states, 'state')} in {counted(heads, 'head')}, {counted(inputs, 'input')}"
     about = f"RotRNN: {size}, {moduli}, {_angles(phase)}"
     return Built(about, plain, first, "x_1 = B u_1/sqrt(tr B B^T)")
@@ -249,8 +258,9 @@ def _orthogonal(states: int, options: Mapping[str, Any], seed: int) -> Built:
     from signalprop.recurrences.dense_draws import orthogonal
 
     gamma = options.get("gamma", 1.0)
+    layer = orthogonal(states, gamma=gamma, seed=seed)
     times = "" if gamma == 1.0 else f"gamma = {gamma:.10g} times "
-    return Built(f"{times}one Haar orthogonal W of width {states}", orthogonal(states, gamma=gamma, seed=seed))
+    return Built(f"{times}one Haar orthogonal W of width {states}", layer)
 
 
 _INPUTS = Parameter("input_size", int, "number of inputs; channels of s4d-lin.", ("-d", "--inputs"))

@@ -55,7 +55,8 @@ class Report:
     rule
         The first-step rule in words; empty where there is none.
     filled
-        Step at which the energy first has 95 % of its limit; None where that lies beyond the horizon.
+        Step from which on the energy has 95 % of its limit, as far as the horizon shows; beyond it where that is known in closed
+        form (one head of RotRNN, white inputs), else None.
     sampled
         Energies of drawn input sequences, where they were asked for.
     """
@@ -206,6 +207,8 @@ def report_on(
         raise ValueError(f"about must be text, got {shown(about)}.")
     if not isinstance(recurrence, LinearRecurrence):
         raise ValueError(f"recurrence must be a LinearRecurrence, got {type(recurrence).__name__}.")
+    if not recurrence.B.any():
+        raise ValueError("recurrence has a B of zeros: no input reaches its state, and there is nothing to report.")
     built = Built(str(about), recurrence)
     return _found(built, horizon, correlation, samples, seed_of(seed), kind="", about=built.about)
 
@@ -258,9 +261,9 @@ def _radius(layer: LinearRecurrence) -> str:
 
 
 def _filled_at(layer: LinearRecurrence, path: Floats, stationary: float, correlation: float) -> int | None:
-    reached = np.flatnonzero(path >= _FILLED * stationary)
-    if reached.size:
-        return int(reached[0])
+    short = np.flatnonzero(path < _FILLED * stationary)  # correlated inputs may take it there and away again
+    if short[-1] + 1 < len(path):
+        return int(short[-1]) + 1
     if isinstance(layer.A, Rotations) and len(layer.A.log_gamma) == 1 and not correlation:
         return math.ceil(math.log(1.0 - _FILLED) / (2.0 * float(layer.A.log_gamma[0])))
     return None

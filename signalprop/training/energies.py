@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from signalprop._checks import instance_of, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
-from signalprop.nn import Recurrence
+from signalprop.nn import GatedRecurrence, Recurrence
 from signalprop.training.cost import LONGEST_SECONDS
 
 __all__ = ["StateEnergies", "white_energy"]
@@ -115,7 +115,8 @@ def white_energy(layer: Recurrence, steps: int) -> Tensor:
     Raises
     ------
     ValueError
-        Not a layer of `signalprop.nn`; steps out of range, or more than fit in memory.
+        Not a layer of `signalprop.nn`, or one with gates, which is not linear in its inputs; steps out of range, or more than
+        fit in memory.
 
     Examples
     --------
@@ -124,6 +125,10 @@ def white_energy(layer: Recurrence, steps: int) -> Tensor:
     tensor([2.0000, 2.0000, 2.0000, 2.0000, 2.0000], dtype=torch.float64)
     """
     instance_of(layer, Recurrence, "layer", "a signalprop.nn.Recurrence")
+    if isinstance(layer, GatedRecurrence):
+        raise ValueError(
+            "layer must not have gates that read the inputs, for its response to white ones is no sum of impulses."
+        )
     steps = whole_number(steps, "steps", 1, 10**6)
     at_once = 2.0 * min(IMPULSES, layer.d_model) * steps
     refuse_beyond_bounds(

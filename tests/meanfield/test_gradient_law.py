@@ -64,13 +64,14 @@ def test_the_one_step_variance_of_slopes_and_weights():
 
 
 def test_rectifiers_have_the_law_of_independent_increments():
-    law = gradient_law([100, 200], [[10], [30]], 2**0.5, "relu", 1.0)
+    law = gradient_law([100, 200], [[10], [30]], 2**0.5, "relu", 1.0, tied=False)
     n, steps = np.array([100, 200]), np.array([[10], [30]])
     assert law.median == pytest.approx(-steps * 5 / (2 * n))
     assert law.std == pytest.approx(np.sqrt(steps * 5 / n))
     linear = gradient_law(100, 7, 1.0, "identity", field="complex", tied=False)
     assert float(linear.std) == pytest.approx((7 / 100) ** 0.5)  # as for fresh linear layers: Var log Z = 2 b/beta
     assert linear.status == "P"
+    assert gradient_law(100, 7, 1.0, "relu", field="complex", tied=False).status == "H"
     assert gradient_law(100, 7, 1.0, "tanh", 1.0).status == "H"
 
 
@@ -123,18 +124,26 @@ def test_quantiles_are_those_of_a_normal_law():
 
 
 def test_horizons():
-    assert horizon([1000, 5000], "relu").tolist() == pytest.approx([200.0, 1000.0])
-    assert float(horizon(1000, "tanh")) == pytest.approx(500.0)
+    assert horizon([1000, 5000], "hardtanh", 1.0)[1] == pytest.approx(5.0 * horizon(1000, "hardtanh", 1.0))
+    assert float(horizon(1000, "tanh", 1e-3)) == pytest.approx(
+        254.0, abs=1.0
+    )  # the states count however weak the inputs are
     assert horizon(1000, "tanh", [0.3, 1.0, 3.0]) == pytest.approx([235.3, 146.2, 69.1], rel=1e-3)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: gradient_law(100, 10, 1.0, "tanh"), "one tied W needs inputs"),
+        (lambda: gradient_law(100, 10, 1.0, "tanh"), "one W at every step needs fresh inputs"),
         (lambda: gradient_law(0, 10, 1.0, "tanh", 1.0), "n must be at least 1"),
         (lambda: gradient_law(100, -1, 1.0, "tanh", 1.0), "horizon must be at least 0"),
-        (lambda: gradient_law(100, 10, 2.0, "gelu", 1.0), "grows without bound"),
+        (lambda: gradient_law(100, 10, 2.0, "gelu", 1.0, tied=False), "grows without bound"),
+        *(
+            (lambda name=name: gradient_law(100, 10, 1.0, name, 1.0), "must be odd and saturate")
+            for name in ("identity", "relu", "gelu")
+        ),
+        (lambda: horizon(100, "relu", 1.0), "must be odd and saturate"),
+        (lambda: horizon(100, "tanh", 0.0), "needs fresh inputs"),
         (lambda: gradient_law(100, 10, 1.0, "tanh", 1.0, "octonion"), "field must be one of"),
         (lambda: gradient_law(100, 10, 1.0, "tanh", 1.0, tied=1), "tied must be True or False"),
         (
@@ -142,7 +151,7 @@ def test_horizons():
             "n, horizon, scale and input_std must broadcast, got n of shape",
         ),
         (lambda: gradient_law(100, 10, 1.0, "tanh", 1.0).quantile(1.0), "p must lie strictly between 0 and 1"),
-        (lambda: horizon(100, "gelu", 0.1), "no scale of this activation"),
+        (lambda: edge_of_chaos("gelu", 0.1), "no scale of this activation"),
     ],
 )
 def test_refusals(call, words):

@@ -71,3 +71,10 @@ def test_energies_inside_a_model(kind):
     model, inputs = ResidualBlock(make(kind), 3, dtype=torch.float64), draw(2, 7, 3)
     (found,) = state_energies(model, inputs).values()
     torch.testing.assert_close(found, model.recurrence.state_energy(model.norm(inputs)))
+
+
+def test_energies_of_white_inputs_are_refused_where_gates_read_them():
+    from signalprop.training.energies import white_energy
+
+    with pytest.raises(ValueError, match="layer must not have gates that read the inputs"):
+        white_energy(MinGRU(4, 5), 10)

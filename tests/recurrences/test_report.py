@@ -46,3 +46,28 @@ def test_what_is_no_kind_no_parameter_and_no_recurrence_is_a_sentence():
         recurrences.report("orthogonal", lag=0.5)
     with pytest.raises(ValueError, match="recurrence must be a LinearRecurrence, got ndarray"):
         recurrences.report_on(np.eye(2))
+
+
+def test_the_step_from_which_on_the_limit_is_held_not_the_first_that_touches_it():
+    found = recurrences.report("rotrnn", 2, 1000, input_size=1, gamma=0.99, correlation=0.99)
+    path = found.recurrence.energy(1000, correlation=0.99)
+    assert (path[found.filled :] >= 0.95 * found.stationary).all()
+    assert path[found.filled - 1] < 0.95 * found.stationary
+    assert (path[3:10] > 0.95 * found.stationary).any()  # it was there before, and left
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "words"),
+    [
+        ("s5", {"dt": None}, "time steps drawn in 0.001 .. 0.1"),
+        ("s5", {"dt": [0.01, 0.02]}, "time step 0.01 .. 0.02"),
+        ("rotrnn", {"heads": 2, "gamma": [0.5, 0.9]}, "gamma 0.5 .. 0.9"),
+    ],
+)
+def test_what_the_makers_take_the_report_says(kind, parameters, words):
+    assert words in recurrences.report(kind, 4, 5, **parameters).about
+
+
+def test_a_recurrence_that_hears_nothing():
+    with pytest.raises(ValueError, match="B of zeros: no input reaches its state"):
+        recurrences.report_on(recurrences.LinearRecurrence([[0.5]], [[0.0]]), 10)

@@ -387,3 +387,11 @@ def test_a_training_that_breaks_down_is_exit_code_one(tmp_path):
     result = runner.invoke(app, arguments)
     assert result.exit_code == 1
     assert "training step" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "layer"), [("listops-lru", "rotrnn"), ("listops-rotrnn", "lru")])
+def test_another_layer_leaves_the_settings_of_the_first(name, layer):
+    done = runner.invoke(app, ["train", "--config", name, "--layer", layer, "--steps", "1"])
+    assert done.exit_code == 2
+    assert "is a setting of" not in done.stderr
+    assert "listops-1000" in done.stderr  # the data that is not here
