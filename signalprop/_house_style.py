@@ -10,4 +10,4 @@ def house_style() -> AbstractContextManager[None]:
     """Matplotlib's own defaults with ``style.mplstyle`` on top, inside the context."""
     import matplotlib.pyplot as plt
 
-    return plt.style.context(["default", str(Path(__file__).with_name("style.mplstyle"))])
+    return plt.style.context(["default", str(Path(__file__).parent / "figures" / "style.mplstyle")])

@@ -34,7 +34,7 @@ def test_unknown_name():
 
 DATA = (
     "py.typed",
-    "style.mplstyle",
+    "figures/style.mplstyle",
     "references.bib",
     "initialization/one_draw.npz",
     "figures/data/training.csv",

@@ -81,7 +81,7 @@ def test_killed_while_figures_are_drawn_every_file_is_whole(tmp_path):
 @pytest.mark.parametrize("left", [b"", b"\xff\xfe", b"[1]", b"{}", b'{"parameters": 3}', b"[" * 100_000])
 def test_a_figure_whose_origin_is_damaged_stays_in_the_index(tmp_path, caplog, left):
     for name in ("critical_rnn", "training"):
-        shutil.copy(PACKAGE / "style.mplstyle", tmp_path / f"{name}.png")
+        shutil.copy(PACKAGE / "figures" / "style.mplstyle", tmp_path / f"{name}.png")
     (tmp_path / "critical_rnn.json").write_bytes(left)
     (tmp_path / "training.json").write_text('{"parameters": {"quality": "full"}}')
     with caplog.at_level(logging.WARNING, "signalprop"):
