@@ -19,7 +19,10 @@ def interrupted(arguments, seconds):
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert time.monotonic() - began < 20.0  # two seconds, on a machine with nothing else to do
     assert process.returncode == 130
     assert "Traceback" not in err

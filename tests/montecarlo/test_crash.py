@@ -193,7 +193,12 @@ def test_dask_workers_make_the_same_table_also_when_one_is_killed(tmp_path, monk
     monkeypatch.setattr("signalprop.montecarlo.blocks._SHORTEST", 0.002)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address="127.0.0.1:0",  # None is the port 8787, which another program may hold
+            worker_dashboard_address="127.0.0.1:0",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
