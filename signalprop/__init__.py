@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from signalprop import (
+        cells,
         citations,
         energy,
         exact,
@@ -59,6 +60,7 @@ _HOMES = {
 }
 _NEED_TORCH = ("nn", "training")  # not in __all__, which must be importable without it
 _MODULES = (
+    "cells",
     "citations",
     "energy",
     "exact",
@@ -83,6 +85,7 @@ __all__ = [
     "Sample",
     "advise",
     "allow",
+    "cells",
     "citations",
     "cite",
     "depth_budget",

@@ -53,6 +53,7 @@ _COMMANDS: dict[str, Topic] = {
     "recurrence": Topic("second moments of a linear recurrence", options={"kind": None}),
     "meanfield": Topic("nonlinear layers: edge of chaos, finite width", ("poole2016", "schoenholz2017", "chen2018")),
     "gated": Topic("second moments of gradients through GRU and LSTM", ("chen2018", "gilboa2019"), ("gates",)),
+    "cells": Topic("energies of gradients through drawn cells", ("poole2016", "chen2018"), ("gates",)),
     "ginibre_exponents": Topic("Lyapunov exponents of products of Gaussian matrices", ("newman1986",)),
     "train": Topic("training of a layer on a task", ("loshchilov2019",), (), {"layer": "rotrnn", "task": "listops"}),
     "configs": Topic("settings of trainings, near the published ones", (), ("lru", "rotrnn", "listops")),
@@ -86,7 +87,7 @@ _OTHER_NAMES = {
     "arb": "precise", "depth_budget": "safe_scale", "width_needed": "safe_scale", "ginibre_": "safe_scale",
     "ginibre": "safe_scale", "init_recurrent_": "safe_scale", "run": "sample", "hill": "tail",
     "critical_scale": "meanfield", "gradient_law": "meanfield", "lstm_gradient": "gated", "gru_gradient": "gated",
-    "lra": "listops", "denselinearrnn": "gaussian", "gatedrecurrence": "gated_recurrence",
+    "gradient_energies": "cells", "lra": "listops", "denselinearrnn": "gaussian", "gatedrecurrence": "gated_recurrence",
     "rglru": "gated_recurrence", "hippo": "s4", "info": "software",
 }  # fmt: skip
 

@@ -137,7 +137,7 @@ def test_unknown_task(capsys):
     with pytest.raises(SystemExit) as stop:
         command.main(["speed"])
     assert stop.value.code == 2
-    assert "no task 'speed'; there are bookkeeping, counting" in capsys.readouterr().err
+    assert "no task 'speed'; there are bookkeeping, cells, counting" in capsys.readouterr().err
 
 
 def test_routes_of_the_enumerations_agree():

@@ -68,6 +68,9 @@ EXCLUDED = {
     "ginibre.tempered.Move": "made by schedule",
     "meanfield.fixed_points.Edge": "made by edge_of_chaos",
     "meanfield.gradients.GradientLaw": "made by gradient_law",
+    "cells.catalogue.Cell": "a record, held to its class where it is registered",
+    "cells.energies.GradientEnergies": "made by gradient_energies",
+    "cells.energies.QuantilePath": "made by GradientEnergies",
     "meanfield._gates.GatedGradient": "made by lstm_gradient and gru_gradient",
 }
 UNSWEPT_METHODS = {

@@ -138,6 +138,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "fixed_points.variance_map", "fixed_points.fixed_point", "fixed_points.chi", "fixed_points.slope_kurtosis",
         "fixed_points.edge_of_chaos", "fixed_points.critical_scale", "gradients.gradient_law", "gradients.horizon",
         "correlation.correlation_map", "correlation.correlation_fixed_point", "correlation.correlation_time")},
+    "cells.energies.gradient_energies": {"cell": "lstm", "kind": "gaussian", "inputs": "fresh", "memory": None, "times": (2, 4)},
     "meanfield.gated.chrono_biases": {"units": 4, "memory": 8.0},
     **{f"meanfield.gated.{cell}_gradient": dict.fromkeys(
         ("input_gate", "forget_gate", "output_gate") if cell == "lstm" else ("reset_gate", "update_gate", "candidate_hidden"),
@@ -252,6 +253,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "initialization.propagation.Propagation": lambda: signalprop.initialization.propagate(np.eye(3), 4),
     "regimes.classify.Law": lambda: regimes.LAWS[Field.REAL, Model.RNN][0],
     "ginibre.dense.Layer": Layer,
+    "cells.energies.GradientEnergies": lambda: signalprop.cells.gradient_energies("tanh", 6, 4, draws=20),
     "meanfield.gradients.GradientLaw": lambda: signalprop.meanfield.gradient_law(6, 4, 0.5, "tanh", 0.5),
     "recurrences.lti.LinearRecurrence": lambda: recurrences.LinearRecurrence(0.5 * EYE, EYE, C=EYE, heads=2),
     "recurrences.planes.LRU": lambda: recurrences.lru(2, 2, r_max=0.9, output_size=2),
