@@ -54,6 +54,9 @@ _COMMANDS: dict[str, Topic] = {
     "meanfield": Topic("nonlinear layers: edge of chaos, finite width", ("poole2016", "schoenholz2017", "chen2018")),
     "gated": Topic("second moments of gradients through GRU and LSTM", ("chen2018", "gilboa2019"), ("gates",)),
     "cells": Topic("energies of gradients through drawn cells", ("poole2016", "chen2018"), ("gates",)),
+    "init_recurrent": Topic(
+        "starts of tanh, relu, GRU and LSTM layers", ("saxe2014", "le2015", "chen2018"), ("gates",)
+    ),
     "ginibre_exponents": Topic("Lyapunov exponents of products of Gaussian matrices", ("newman1986",)),
     "train": Topic("training of a layer on a task", ("loshchilov2019",), (), {"layer": "rotrnn", "task": "listops"}),
     "configs": Topic("settings of trainings, near the published ones", (), ("lru", "rotrnn", "listops")),
@@ -85,7 +88,7 @@ _OTHER_NAMES = {
     "moment": "trace_moment", "regime": "regimes", "chrono": "gates", "lstm": "gates", "gru": "gates",
     "trace_polynomial": "moments", "classify": "regimes", "wick": "cycle_counts", "loop_equations": "trace_moment",
     "arb": "precise", "depth_budget": "safe_scale", "width_needed": "safe_scale", "ginibre_": "safe_scale",
-    "ginibre": "safe_scale", "init_recurrent_": "safe_scale", "run": "sample", "hill": "tail",
+    "ginibre": "safe_scale", "init_recurrent_": "init_recurrent", "run": "sample", "hill": "tail",
     "critical_scale": "meanfield", "gradient_law": "meanfield", "lstm_gradient": "gated", "gru_gradient": "gated",
     "gradient_energies": "cells", "lra": "listops", "denselinearrnn": "gaussian", "gatedrecurrence": "gated_recurrence",
     "rglru": "gated_recurrence", "hippo": "s4", "info": "software",

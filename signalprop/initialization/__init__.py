@@ -13,12 +13,14 @@ from signalprop._extras import installed
 
 __all__ = [
     "CRITERIA",
+    "STARTS",
     "Advice",
     "Found",
     "Propagation",
     "Request",
     "SafeScale",
     "ScaleCriterion",
+    "Start",
     "advise",
     "depth_budget",
     "propagate",
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from signalprop.initialization.criteria import CRITERIA, Found, Request, ScaleCriterion
     from signalprop.initialization.propagation import Propagation, propagate
     from signalprop.initialization.scale import SafeScale, safe_scale
+    from signalprop.initialization.starts import STARTS, Start
 
 _HOMES = {
     "CRITERIA": "criteria",
@@ -41,8 +44,10 @@ _HOMES = {
     "Found": "criteria",
     "Propagation": "propagation",
     "Request": "criteria",
+    "STARTS": "starts",
     "SafeScale": "scale",
     "ScaleCriterion": "criteria",
+    "Start": "starts",
     "advise": "advice",
     "depth_budget": "budget",
     "propagate": "propagation",

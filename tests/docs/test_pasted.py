@@ -122,7 +122,7 @@ def test_commands_run_as_pasted(path, tmp_path, monkeypatch):
 
 def test_gates_of_the_guide_keep_what_they_promise():
     """Memories of 2 to `horizon` steps: the gate that keeps the state forgets 1/(1 + e^b) per step."""
-    guide = ROOT / "docs" / "guides" / "scale.md"
+    guide = ROOT / "docs" / "guides" / "cells.md"
     for kind in ("lstm", "gru"):
         text = next(text for _, text in blocks(guide, "python") if f"{kind} = torch.nn" in text)
         names = {}

@@ -269,7 +269,7 @@ def test_on_the_meta_device_nothing_is_drawn(dtype):
     state = torch.get_rng_state()
     tensor = torch.empty(12, 4, dtype=dtype, device="meta")
     assert ginibre_(tensor, 20) is tensor
-    assert init_recurrent_(nn.GRU(3, 4, device="meta"), 20) == ["weight_hh_l0"]
+    assert init_recurrent_(nn.GRU(3, 4, device="meta"), 20, criterion="quantile") == ["weight_hh_l0"]
     assert torch.equal(torch.get_rng_state(), state)
     built = nn.RNN(3, 150, device="meta").to_empty(device="cpu")
     assert init_recurrent_(built, scale=0.8, generator=seeded(0)) == ["weight_hh_l0"]
@@ -315,6 +315,21 @@ assert init_recurrent_(model, scale=0.8) == ["0.weight_hh_l0", "1.weight_hh_l0"]
 for name in ("0.weight_hh_l0", "1.weight_hh_l0"):
     power = dict(model.named_parameters())[name].full_tensor().square().mean() * 150 / 0.64
     assert abs(power - 1.0) < 5.0 * (2.0 / 150**2) ** 0.5, power
+for placement in (Shard(0), Shard(1), Replicate()):
+    lstm, plain = nn.LSTM(3, 20), nn.LSTM(3, 20)
+    lstm.load_state_dict(plain.state_dict())
+    for name, value in list(lstm.named_parameters()):
+        where = placement if value.dim() > 1 or placement.is_replicate() else Shard(0)
+        setattr(lstm, name, nn.Parameter(distribute_tensor(value.detach(), mesh, [where])))
+    for kind in ("orthogonal", "identity"):
+        for module in (lstm, plain):
+            torch.manual_seed(2)
+            init_recurrent_(module, 30, kind=kind)
+        for name, value in plain.named_parameters():
+            assert torch.equal(lstm.get_parameter(name).full_tensor(), value), (placement, kind, name)
+tanh = nn.RNN(3, 20)
+fully_shard(tanh, mesh=mesh)
+assert init_recurrent_(tanh, 30, kind="gaussian").rows[0].numbers["input_std"] > 0.1
 dist.destroy_process_group()
 print("filled")
 """

@@ -54,6 +54,8 @@ EXCLUDED = {
     "initialization.criteria.record.ScaleCriterion": "a record, held to its class where it is registered",
     "initialization.criteria.record.Found": "made by a criterion",
     "initialization.criteria.record.Request": "made by safe_scale",
+    "initialization.starts.Start": "a record, held to its class where it is registered",
+    "initialization._initialized.Initialized": "made by init_recurrent_",
     "recurrences.catalogue.Kind": "a record, held to its class where it is registered",
     "recurrences.catalogue.Parameter": "part of a record",
     "recurrences.catalogue.Built": "made by records",

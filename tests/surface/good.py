@@ -123,7 +123,10 @@ CALLS: dict[str, dict[str, Any]] = {
     "ginibre.krylov.samples_per_chunk": {"field": Field.REAL},
     "ginibre.krylov.draw_chunk": {"field": Field.REAL},
     "initialization.torch.ginibre_": {"tensor": lambda: torch.empty(6, 6), "scale": None, "tolerance": None},
-    "initialization.torch.init_recurrent_": {"module": lambda: nn.RNN(3, 6), "scale": None, "tolerance": None},
+    "initialization.torch.init_recurrent_": {
+        "module": lambda: nn.LSTM(3, 6), "scale": None, "tolerance": None, "kind": "gaussian", "leak": None,
+        "biases": "constant", "input_kernel": True,
+    },
     "initialization.propagation.propagate": {"weights": np.eye(3)},
     "initialization.scale.safe_scale": {"tolerance": None, "samples": None, "quantile": None, "bound": None, "seed": None},
     "initialization.budget.depth_budget": {"criterion": "mean", "quantile": None, "bound": None, "samples": None, "seed": None},

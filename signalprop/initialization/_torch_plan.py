@@ -1,0 +1,366 @@
+"""What a call of `init_recurrent_` fills with what: checked as a whole before any number is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from signalprop._checks import flag, positive_float, real_number, shown
+from signalprop.fields import choices, one_of
+from signalprop.initialization._asked import steps_of
+from signalprop.initialization._entries import EntryScale, ScaleOptions
+from signalprop.initialization._initialized import Row
+from signalprop.initialization._torch_cells import RecurrentLayer
+from signalprop.initialization._torch_fill import (
+    REAL,
+    dtype_name,
+    gaussian,
+    mean_square,
+    near_identity,
+    orthogonal,
+    require_fillable,
+    require_own_memory,
+    whole_copy,
+)
+from signalprop.initialization.starts import BIAS_LAWS, KERNEL_KINDS, STARTS, Start, expected_biases, longest_odds
+
+LARGEST_STD = 100.0
+SMALLEST_STD = 1e-6
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Checked arguments of `init_recurrent_`."""
+
+    horizon: int | None
+    scale: float | None
+    linear: EntryScale | None
+    """The scale of h <- W h for Gaussian kernels, where it was asked for."""
+    kind: str | None
+    leak: float | None
+    law: str | None
+    input_std: float | Mapping[str, float] | None
+    input_kernel: bool
+    generator: torch.Generator | None
+
+
+def checked_wish(
+    horizon: Any,
+    scale: Any,
+    options: ScaleOptions,
+    *,
+    kind: Any,
+    leak: Any,
+    biases: Any,
+    input_std: Any,
+    input_kernel: Any,
+    generator: torch.Generator | None,
+    gated: bool,
+) -> Wish:
+    """The arguments, where they make sense together; `gated` says whether the module has gates."""
+    both = horizon is not None and scale is not None and not options and gated and biases is not None
+    scales = EntryScale(None if both else horizon, scale, options)
+    steps = None if horizon is None else steps_of(horizon)
+    if kind is not None:
+        one_of(kind, KERNEL_KINDS, "kind")
+    if options and kind not in (None, "gaussian"):
+        raise ValueError(
+            f"{choices(options)} picks a scale for Gaussian kernels, got kind={kind!r}; leave one of them out, or give scale."
+        )
+    if leak is not None:
+        if kind != "identity":
+            raise ValueError(f"leak is the a of (1 - a) I + a W and needs kind='identity', got kind={shown(kind)}.")
+        if not positive_float(leak, "leak") <= 1.0:
+            raise ValueError(f"leak must be above 0 and at most 1, got {shown(leak)}.")
+        leak = float(leak)
+    if biases is not None:
+        one_of(biases, ("auto", *BIAS_LAWS), "biases")
+    law = (None if options or steps is None else "chrono") if biases == "auto" else biases
+    if law is not None and steps is None:
+        raise ValueError(f"biases={law!r} needs horizon, the number of steps that the gates should remember.")
+    by_linear_theory = bool(options) or (steps is None and kind is None)
+    return Wish(
+        steps,
+        scales.given,
+        scales if by_linear_theory else None,
+        kind,
+        leak,
+        law,
+        _checked_std(input_std),
+        flag(input_kernel, "input_kernel"),
+        generator,
+    )
+
+
+def _checked_std(value: Any, name: str = "input_std") -> float | dict[str, float] | None:
+    if value is None and name == "input_std":
+        return None
+    if isinstance(value, Mapping):
+        if not value:
+            raise ValueError(f"{name} must be a number, or have one for each weight_ih, got {{}}.")
+        return {str(key): float(_checked_std(one, f"input_std[{key!r}]")) for key, one in value.items()}  # type: ignore[arg-type]
+    number = real_number(value, name)
+    if number != 0.0 and not SMALLEST_STD <= number <= LARGEST_STD:
+        raise ValueError(f"{name} must be 0 or lie between {SMALLEST_STD:g} and {LARGEST_STD:g}, got {shown(value)}.")
+    return number
+
+
+@dataclass(frozen=True)
+class Fill:
+    """One parameter that will be filled."""
+
+    tensor: torch.Tensor
+    rows: tuple[Row, ...]
+    draw: Callable[[], torch.Tensor]
+
+
+@dataclass
+class Plan:
+    """All that will be filled; a parameter that several modules share is there once."""
+
+    wish: Wish
+    fills: list[Fill] = field(default_factory=list)
+    _seen: dict[torch.Tensor, tuple[Row, ...]] = field(default_factory=dict)
+    _scales: dict[RecurrentLayer, float] = field(default_factory=dict)
+
+    def add(self, tensor: torch.Tensor, rows: tuple[Row, ...], draw: Callable[[], torch.Tensor]) -> None:
+        """One more, unless it is there already."""
+        if tensor not in self._seen:
+            self._seen[tensor] = rows
+            self.fills.append(Fill(tensor, rows, draw))
+            return
+        before = self._seen[tensor]
+        if [(row.part, row.law) for row in before] != [(row.part, row.law) for row in rows]:
+            raise ValueError(
+                f"{rows[0].parameter} and {before[0].parameter} are one parameter, which would be filled in two ways: "
+                f"{rows[0].law}, and {before[0].law}; fill one of the modules alone."
+            )
+
+    def layer(self, layer: RecurrentLayer) -> None:
+        """What one layer needs, after the layers below it."""
+        wish = self.wish
+        if wish.linear is not None:
+            self._scales[layer] = self._linear_kernel(layer, wish.linear)
+        else:
+            self._scales[layer] = self._kernel(layer, _start_of(layer))
+        if wish.input_kernel:
+            self._input_kernel(layer)
+        if wish.law is not None and _start_of(layer).signs:
+            self._biases(layer, _start_of(layer), wish.law)
+
+    def _linear_kernel(self, layer: RecurrentLayer, scales: EntryScale) -> float:
+        name, tensor = layer.name("weight_hh"), layer.tensor("weight_hh")
+        require_fillable(tensor, self.wish.generator, name)
+        if layer.projection:
+            raise ValueError(
+                f"{name} has shape {tuple(tensor.shape)}: with proj_size={layer.projection} the recurrent kernel is not "
+                "square and linear theory has no scale for it; give horizon alone, or a kind."
+            )
+        std = scales.std(tensor.shape, dtype_name(tensor), name=name)
+        require_own_memory(tensor, self.wish.generator, name)
+        g = std * math.sqrt(tensor.shape[1])
+        row = Row(name, _all_of(tensor.shape[0] // tensor.shape[1]), *_gaussian_words(g, std))
+        self.add(tensor, (row,), lambda: gaussian(tensor, std, self.wish.generator))
+        return g
+
+    def _kernel(self, layer: RecurrentLayer, start: Start) -> float:
+        """Recurrent kernels, and the projection of an LSTM that has one; their scale."""
+        wish, kind, blocks = self.wish, self.wish.kind or start.kind, len(start.gates)
+        name, width = layer.name("weight_hh"), layer.projection or layer.units
+        tensor = self._real(layer, "weight_hh", (blocks * layer.units, width))
+        if kind == "identity":
+            if layer.projection:
+                raise ValueError(
+                    f"{name} has shape {tuple(tensor.shape)}: with proj_size={layer.projection} its gates are not square, and "
+                    "kind must be 'gaussian' or 'orthogonal', got 'identity'."
+                )
+            g = 1.0 if wish.scale is None else wish.scale
+            leak = wish.leak if wish.kind is not None else start.leak
+            law = (
+                _times("identity", g) if leak is None else f"{1.0 - leak:.4g} I + {leak:.4g} W, Gaussian W, g = {g:.4g}"
+            )
+            numbers = {"scale": g} if leak is None else {"scale": g, "leak": leak}
+            self.add(
+                tensor,
+                (Row(name, _all_of(blocks), law, numbers),),
+                lambda: near_identity(tensor, blocks, g, leak, wish.generator),
+            )
+            return g
+        given = start.scale if wish.scale is None else wish.scale
+        s = self.input_std(layer) if callable(given) else None
+        g = given if not callable(given) else given(self.input_std(layer))
+        self._matrix(tensor, name, _all_of(blocks), blocks, kind, g, s)
+        if layer.projection:
+            projection = self._real(layer, "weight_hr", (layer.projection, layer.units))
+            self._matrix(projection, layer.name("weight_hr"), "projection", 1, kind, 1.0, None)
+        return g
+
+    def _matrix(
+        self, tensor: torch.Tensor, name: str, part: str, blocks: int, kind: str, g: float, s: float | None
+    ) -> None:
+        """Gaussian of fan-in variance, or orthogonal block by block; s is what g was worked out for."""
+        wish, std = self.wish, g / math.sqrt(tensor.shape[1])
+        reason, read = ("", {}) if s is None else (f": chi = 1 where inputs add {s:.3g}", {"input_std": s})
+        if kind == "gaussian":
+            law, numbers = _gaussian_words(g, std)
+            row = Row(name, part, law + reason, numbers | read)
+            self.add(tensor, (row,), lambda: gaussian(tensor, std, wish.generator))
+        else:
+            square = tensor.shape[0] == blocks * tensor.shape[1]
+            law = _times("orthogonal" if square else "semi-orthogonal", g)
+            row = Row(name, part, law + reason, {"scale": g} | read)
+            self.add(tensor, (row,), lambda: orthogonal(tensor, blocks, g, wish.generator))
+
+    def input_std(self, layer: RecurrentLayer) -> float:
+        """What inputs and biases add to the preactivations of a layer: as given, or from its weights as they are."""
+        given, name = self.wish.input_std, layer.name("weight_ih")
+        if isinstance(given, Mapping):
+            if name not in given:
+                raise ValueError(
+                    f"input_std has no number for {name}, only for {choices(given)}; input_std_of measures all of them."
+                )
+            return given[name]
+        if given is not None or self.wish.input_kernel:
+            return 1.0 if given is None else given
+        squares = [mean_square(layer.value("weight_ih"))]
+        if layer.has_biases:
+            squares.append(mean_square(layer.value("bias_ih") + layer.value("bias_hh")))
+        if any(math.isnan(one) for one in squares):  # the meta device has no numbers
+            return 1.0
+        kernel, bias = (*squares, 0.0)[:2]
+        s = math.sqrt(kernel * self._input_energy(layer) + bias)
+        if not s <= LARGEST_STD:
+            raise ValueError(
+                f"inputs add {s:.3g} to the preactivations of {name} as it is, more than {LARGEST_STD:g}; initialize it before, "
+                "or give input_std."
+            )
+        return s if s >= SMALLEST_STD else 0.0
+
+    def _input_energy(self, layer: RecurrentLayer) -> float:
+        """Squared length of the inputs of a layer: one for each feature, or what the states below have."""
+        features = int(layer.value("weight_ih").shape[-1])
+        energies = [self._state_energy(below) for below in layer.below] or [1.0]
+        return features * sum(energies) / len(energies)
+
+    def _input_kernel(self, layer: RecurrentLayer) -> None:
+        wish, s = self.wish, self.input_std(layer)
+        shape = layer.tensor("weight_ih").shape
+        tensor = self._real(layer, "weight_ih", tuple(shape))
+        energy = self._input_energy(layer)
+        if s > 0.0 and not 0.0 < energy < math.inf:
+            raise ValueError(
+                f"{layer.name('weight_ih')} gets states of mean square {energy / shape[1]:g}, and no scale makes them add "
+                f"input_std={s:g}; give another scale or input_std."
+            )
+        std = s / math.sqrt(energy) if s > 0.0 else 0.0
+        source = f"states of mean square {energy / shape[1]:.3g}" if layer.below else "unit inputs"
+        law = f"Gaussian, std {std:.4g}: {source} add {s:.4g}"
+        row = Row(layer.name("weight_ih"), "input kernel", law, {"std": std, "input_std": s})
+        self.add(tensor, (row,), lambda: gaussian(tensor, std, wish.generator))
+
+    def _state_energy(self, layer: RecurrentLayer) -> float:
+        """Mean square of the states of a layer that was planned before."""
+        start, wish, name = _start_of(layer), self.wish, layer.name("weight_hh")
+        if wish.horizon is None:
+            raise ValueError(
+                f"horizon is needed for the layers above the first, to know how large the states of {name} get."
+            )
+        kind = "gaussian" if wish.linear is not None else wish.kind or start.kind
+        leak = wish.leak if wish.kind is not None else start.leak
+        signed = {gate: sign * expected_biases(wish.law, wish.horizon) for gate, sign in start.signs.items()}
+        energy = start.state_energy(kind, self._scales[layer], self.input_std(layer), wish.horizon, signed)
+        if math.isnan(energy) or (kind == "identity" and leak is not None):
+            raise ValueError(
+                f"kind='identity' gives {name} states whose size no theory here has, and the layer above needs it; leave "
+                "input_kernel out, and look with input_std_of."
+            )
+        return energy
+
+    def _biases(self, layer: RecurrentLayer, start: Start, law: str) -> None:
+        """Biases of the gates that have to do with memory: the law in one of PyTorch's two vectors, 0 in the other."""
+        wish, kind = self.wish, type(layer.owner).__name__
+        assert wish.horizon is not None  # by checked_wish
+        if not layer.has_biases:
+            raise ValueError(
+                f"{layer.home or 'module'} ({kind}) has bias=False, and its memory is set by biases of its gates: build it with "
+                "bias=True, or give biases=None to fill its kernels alone."
+            )
+        odds, blocks = longest_odds(wish.horizon), len(start.gates)
+        given, other = (self._real(layer, role, (blocks * layer.units,)) for role in ("bias_ih", "bias_hh"))
+        memory = f"{odds + 1.0:.7g} steps"
+        words = f"log U(1, {odds:.7g}): memories of 2 to {memory}"
+        if law == "constant" or odds == 1.0:
+            words = f"{math.log(odds):.4g} = log {odds:.7g}: a memory of {memory}"
+        (keeps,) = (gate for gate, sign in start.signs.items() if sign > 0)
+        lowest = 0.0 if law == "chrono" else math.log(odds)
+        rows = []
+        for gate, sign in sorted(start.signs.items(), key=lambda one: -one[1]):
+            ends = sorted((sign * lowest, sign * math.log(odds)))
+            law_here = words if sign > 0 else f"minus that of the {keeps} gate"
+            rows.append(
+                Row(
+                    layer.name("bias_ih"), f"{gate} gate", law_here, {"lowest": ends[0] + 0.0, "highest": ends[1] + 0.0}
+                )
+            )
+        self.add(given, tuple(rows), lambda: _gate_biases(given, start, law, odds, wish.generator))
+        gates = "both gates" if len(start.signs) > 1 else f"{keeps} gate"
+        zero = Row(layer.name("bias_hh"), gates, "0, PyTorch adds it to bias_ih", {"lowest": 0.0, "highest": 0.0})
+        self.add(other, (zero,), lambda: _gate_biases(other, start, None, odds, wish.generator))
+
+    def _real(self, layer: RecurrentLayer, role: str, shape: tuple[int, ...]) -> torch.Tensor:
+        """A parameter of real numbers in the shape that its role asks for, fit to be filled."""
+        name, tensor = layer.name(role), layer.tensor(role)
+        require_fillable(tensor, self.wish.generator, name)
+        if dtype_name(tensor) not in REAL:
+            raise ValueError(
+                f"{name} must be real to be filled for {layer.cell}, got {dtype_name(tensor)}; give scale alone, which fills "
+                "complex kernels too."
+            )
+        if tuple(tensor.shape) != shape:
+            raise ValueError(
+                f"{name} must have shape {shape} in this {type(layer.owner).__name__}, got {tuple(tensor.shape)}."
+            )
+        require_own_memory(tensor, self.wish.generator, name)
+        return tensor
+
+
+def _start_of(layer: RecurrentLayer) -> Start:
+    if layer.cell is None:
+        raise ValueError(
+            f"{layer.name('weight_hh')} belongs to a {type(layer.owner).__name__}, a cell without a start of its own; give "
+            "scale, or criterion, for the scale of a linear recurrence."
+        )
+    return STARTS[layer.cell]
+
+
+def _gate_biases(
+    tensor: torch.Tensor, start: Start, law: str | None, odds: float, generator: torch.Generator | None
+) -> torch.Tensor:
+    """The vector of biases with those gates replaced that have to do with memory."""
+    values = whole_copy(tensor)
+    with torch.no_grad():
+        blocks = dict(zip(start.gates, values.chunk(len(start.gates)), strict=True))
+        one = torch.zeros_like(blocks[start.gates[0]])
+        if law == "chrono":
+            one.uniform_(1.0, odds, generator=generator).log_()
+        elif law == "constant":
+            one.fill_(math.log(odds))
+        for gate, sign in start.signs.items():
+            blocks[gate].copy_(one * sign)
+    return values
+
+
+def _all_of(blocks: int) -> str:
+    return "kernel" if blocks == 1 else f"kernel, {blocks} gates"
+
+
+def _times(word: str, g: float) -> str:
+    return word if g == 1.0 else f"{word}, times {g:.4g}"
+
+
+def _gaussian_words(g: float, std: float) -> tuple[str, dict[str, float]]:
+    return f"Gaussian, g = {g:.4g} (std {std:.4g})", {"scale": g, "std": std}

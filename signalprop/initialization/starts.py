@@ -1,0 +1,141 @@
+"""How each recurrent cell starts by default: the kind of its recurrent kernels, their scale, and the biases of its gates.
+
+One record per cell; no framework is imported here. The initializers of PyTorch and JAX read it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from signalprop._registry import Registry
+
+Floats = NDArray[np.float64]
+KERNEL_KINDS = ("gaussian", "orthogonal", "identity")
+BIAS_LAWS = ("chrono", "constant")
+LONGEST_HORIZON = 10**6
+_UNITS = 64  # that stand for all, where the law of the biases is averaged over
+
+
+@dataclass(frozen=True)
+class Start:
+    """The default start of one cell.
+
+    Attributes
+    ----------
+    gates
+        What the blocks of its kernels are for, in PyTorch's order; one block for a cell without gates.
+    kind
+        Of the recurrent kernels: ``"gaussian"``, ``"orthogonal"`` or ``"identity"``, each block by itself.
+    scale
+        g of Gaussian and orthogonal kernels: a number, or a function of the standard deviation that inputs add to a
+        preactivation. The identity has g = 1.
+    state_energy
+        Mean over units of E h^2 for a kind, a scale, such inputs, so many steps and biases of the gates; NaN where nothing is
+        known.
+    leak
+        Of the kind ``"identity"``: a, for (1 - a) I + a W with Gaussian W.
+    signs
+        For each gate that has to do with memory the sign of its bias: 1 where the gate keeps the state near 1, -1 where it
+        lets new things in.
+    """
+
+    gates: tuple[str, ...]
+    kind: str
+    scale: float | Callable[[float], float]
+    state_energy: Callable[[str, float, float, int, Mapping[str, Floats]], float]
+    leak: float | None = None
+    signs: Mapping[str, int] = field(default_factory=dict)
+
+
+def longest_odds(horizon: int) -> float:
+    """T - 1, but at least 1: a gate with the bias log(T - 1) keeps 1 - 1/T of the state per step, a memory of T steps.
+
+    One step is less than any gate between closed and half open has; horizons of 1 and 2 get half-open gates, biases of 0.
+    """
+    return max(horizon - 1.0, 1.0)
+
+
+def expected_biases(law: str | None, horizon: int | None) -> Floats:
+    """Biases of the gate that keeps the state, of units that stand for all: equal parts of the law, or zeros."""
+    if law is None or horizon is None:
+        return np.zeros(1)
+    odds = longest_odds(horizon)
+    return (
+        np.log1p((np.arange(_UNITS) + 0.5) / _UNITS * (odds - 1.0)) if law == "chrono" else np.full(1, math.log(odds))
+    )
+
+
+def _critical_tanh(input_std: float) -> float:
+    from signalprop.meanfield import critical_scale
+
+    return float(critical_scale("tanh", input_std))
+
+
+def _tanh_energy(kind: str, scale: float, input_std: float, horizon: int, biases: Mapping[str, Floats]) -> float:
+    from signalprop.meanfield import fixed_point
+
+    if kind == "identity":
+        return math.nan
+    return (float(fixed_point(scale, "tanh", input_std)) - input_std**2) / scale**2
+
+
+def _relu_energy(kind: str, scale: float, input_std: float, horizon: int, biases: Mapping[str, Floats]) -> float:
+    """Average over the steps, as these states grow."""
+    if kind == "identity":  # max(0, h + u) is the absolute value of a random walk, E h_t^2 about s^2 t
+        return 0.5 * input_std**2 * (horizon + 1.0) if scale == 1.0 else math.nan
+    # E h_t^2 = s^2/2 (1 + x + .. + x^(t-1)), x = g^2/2
+    x = 0.5 * scale**2
+    with np.errstate(over="ignore"):
+        return float(0.5 * input_std**2 * np.mean(np.cumsum(np.cumprod(np.full(horizon, x)) / x)))
+
+
+def _gated_energy(
+    cell: str, names: Mapping[str, str]
+) -> Callable[[str, float, float, int, Mapping[str, Floats]], float]:
+    def energy(kind: str, scale: float, input_std: float, horizon: int, biases: Mapping[str, Floats]) -> float:
+        from signalprop.meanfield import gru_gradient, lstm_gradient
+
+        if kind == "identity":
+            return math.nan
+        given: dict[str, Any] = {names[gate]: values for gate, values in biases.items()}
+        gradient = lstm_gradient if cell == "lstm" else gru_gradient
+        return gradient(1, scale, input_std, **given).state_energy
+
+    return energy
+
+
+# What each cell gets where nothing else is asked for: a line to change for each.
+STARTS: Registry[Start] = Registry(
+    "cell",
+    Start,
+    {
+        # chi = 1: at this scale, with these inputs, a step keeps the mean energy of a gradient. Orthogonal draws spread half as
+        # far as Gaussian ones (n = 128, T = 200, inputs of .3: -2.5 .. 2.9 against -5.4 .. 6.9).
+        "tanh": Start(gates=("state",), kind="orthogonal", scale=_critical_tanh, state_energy=_tanh_energy),
+        # Gaussian kernels at sqrt(2), where chi = 1, spread from -20 to 48 in log-energy at n = 64, T = 100; the identity from
+        # -3.5 to
+        # -1.5 (Le, Jaitly and Hinton, arXiv:1504.00941).
+        "relu": Start(gates=("state",), kind="identity", scale=math.sqrt(2.0), state_energy=_relu_energy),
+        # Gates keep the state; the scale comes second.
+        "gru": Start(
+            gates=("reset", "update", "new"),
+            kind="orthogonal",
+            scale=1.0,
+            state_energy=_gated_energy("gru", {"update": "update_gate"}),
+            signs={"update": 1},
+        ),
+        "lstm": Start(
+            gates=("input", "forget", "cell", "output"),
+            kind="orthogonal",
+            scale=1.0,
+            state_energy=_gated_energy("lstm", {"input": "input_gate", "forget": "forget_gate"}),
+            signs={"forget": 1, "input": -1},
+        ),
+    },
+)
