@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from signalprop._checks import flag, positive_float, real_number, shown
+from signalprop.cells.catalogue import CELLS, Cell
 from signalprop.fields import choices, one_of
 from signalprop.initialization._asked import steps_of
 from signalprop.initialization._entries import EntryScale, ScaleOptions
@@ -149,8 +150,8 @@ class Plan:
             self._scales[layer] = self._kernel(layer, _start_of(layer))
         if wish.input_kernel:
             self._input_kernel(layer)
-        if wish.law is not None and _start_of(layer).signs:
-            self._biases(layer, _start_of(layer), wish.law)
+        if wish.law is not None and _cell_of(layer).memory:
+            self._biases(layer, _cell_of(layer), wish.law)
 
     def _linear_kernel(self, layer: RecurrentLayer, scales: EntryScale) -> float:
         name, tensor = layer.name("weight_hh"), layer.tensor("weight_hh")
@@ -169,7 +170,7 @@ class Plan:
 
     def _kernel(self, layer: RecurrentLayer, start: Start) -> float:
         """Recurrent kernels, and the projection of an LSTM that has one; their scale."""
-        wish, kind, blocks = self.wish, self.wish.kind or start.kind, len(start.gates)
+        wish, kind, blocks = self.wish, self.wish.kind or start.kind, len(_cell_of(layer).gates)
         name, width = layer.name("weight_hh"), layer.projection or layer.units
         tensor = self._real(layer, "weight_hh", (blocks * layer.units, width))
         if kind == "identity":
@@ -271,7 +272,7 @@ class Plan:
             )
         kind = "gaussian" if wish.linear is not None else wish.kind or start.kind
         leak = wish.leak if wish.kind is not None else start.leak
-        signed = {gate: sign * expected_biases(wish.law, wish.horizon) for gate, sign in start.signs.items()}
+        signed = {gate: sign * expected_biases(wish.law, wish.horizon) for gate, sign in _cell_of(layer).memory.items()}
         energy = start.state_energy(kind, self._scales[layer], self.input_std(layer), wish.horizon, signed)
         if math.isnan(energy) or (kind == "identity" and leak is not None):
             raise ValueError(
@@ -280,7 +281,7 @@ class Plan:
             )
         return energy
 
-    def _biases(self, layer: RecurrentLayer, start: Start, law: str) -> None:
+    def _biases(self, layer: RecurrentLayer, cell: Cell, law: str) -> None:
         """Biases of the gates that have to do with memory: the law in one of PyTorch's two vectors, 0 in the other."""
         wish, kind = self.wish, type(layer.owner).__name__
         assert wish.horizon is not None  # by checked_wish
@@ -289,27 +290,25 @@ class Plan:
                 f"{layer.home or 'module'} ({kind}) has bias=False, and its memory is set by biases of its gates: build it with "
                 "bias=True, or give biases=None to fill its kernels alone."
             )
-        odds, blocks = longest_odds(wish.horizon), len(start.gates)
+        odds, blocks = longest_odds(wish.horizon), len(cell.gates)
         given, other = (self._real(layer, role, (blocks * layer.units,)) for role in ("bias_ih", "bias_hh"))
         memory = f"{odds + 1.0:.7g} steps"
         words = f"log U(1, {odds:.7g}): memories of 2 to {memory}"
         if law == "constant" or odds == 1.0:
             words = f"{math.log(odds):.4g} = log {odds:.7g}: a memory of {memory}"
-        (keeps,) = (gate for gate, sign in start.signs.items() if sign > 0)
+        (keeps,) = (_words(gate) for gate, sign in cell.memory.items() if sign > 0)
         lowest = 0.0 if law == "chrono" else math.log(odds)
         rows = []
-        for gate, sign in sorted(start.signs.items(), key=lambda one: -one[1]):
+        for gate, sign in sorted(cell.memory.items(), key=lambda one: -one[1]):
             ends = sorted((sign * lowest, sign * math.log(odds)))
-            law_here = words if sign > 0 else f"minus that of the {keeps} gate"
+            law_here = words if sign > 0 else f"minus that of the {keeps}"
             rows.append(
-                Row(
-                    layer.name("bias_ih"), f"{gate} gate", law_here, {"lowest": ends[0] + 0.0, "highest": ends[1] + 0.0}
-                )
+                Row(layer.name("bias_ih"), _words(gate), law_here, {"lowest": ends[0] + 0.0, "highest": ends[1] + 0.0})
             )
-        self.add(given, tuple(rows), lambda: _gate_biases(given, start, law, odds, wish.generator))
-        gates = "both gates" if len(start.signs) > 1 else f"{keeps} gate"
+        self.add(given, tuple(rows), lambda: _gate_biases(given, cell, law, odds, wish.generator))
+        gates = "both gates" if len(cell.memory) > 1 else keeps
         zero = Row(layer.name("bias_hh"), gates, "0, PyTorch adds it to bias_ih", {"lowest": 0.0, "highest": 0.0})
-        self.add(other, (zero,), lambda: _gate_biases(other, start, None, odds, wish.generator))
+        self.add(other, (zero,), lambda: _gate_biases(other, cell, None, odds, wish.generator))
 
     def _real(self, layer: RecurrentLayer, role: str, shape: tuple[int, ...]) -> torch.Tensor:
         """A parameter of real numbers in the shape that its role asks for, fit to be filled."""
@@ -328,28 +327,40 @@ class Plan:
         return tensor
 
 
-def _start_of(layer: RecurrentLayer) -> Start:
+def _name_of(layer: RecurrentLayer) -> str:
     if layer.cell is None:
         raise ValueError(
             f"{layer.name('weight_hh')} belongs to a {type(layer.owner).__name__}, a cell without a start of its own; give "
             "scale, or criterion, for the scale of a linear recurrence."
         )
-    return STARTS[layer.cell]
+    return layer.cell
+
+
+def _start_of(layer: RecurrentLayer) -> Start:
+    return STARTS[_name_of(layer)]
+
+
+def _cell_of(layer: RecurrentLayer) -> Cell:
+    return CELLS[_name_of(layer)]
+
+
+def _words(gate: str) -> str:
+    return gate.replace("_", " ")
 
 
 def _gate_biases(
-    tensor: torch.Tensor, start: Start, law: str | None, odds: float, generator: torch.Generator | None
+    tensor: torch.Tensor, cell: Cell, law: str | None, odds: float, generator: torch.Generator | None
 ) -> torch.Tensor:
     """The vector of biases with those gates replaced that have to do with memory."""
     values = whole_copy(tensor)
     with torch.no_grad():
-        blocks = dict(zip(start.gates, values.chunk(len(start.gates)), strict=True))
-        one = torch.zeros_like(blocks[start.gates[0]])
+        blocks = dict(zip(cell.gates, values.chunk(len(cell.gates)), strict=True))
+        one = torch.zeros_like(blocks[cell.gates[0]])
         if law == "chrono":
             one.uniform_(1.0, odds, generator=generator).log_()
         elif law == "constant":
             one.fill_(math.log(odds))
-        for gate, sign in start.signs.items():
+        for gate, sign in cell.memory.items():
             blocks[gate].copy_(one * sign)
     return values
 

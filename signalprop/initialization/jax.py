@@ -1,4 +1,4 @@
-"""An initializer of recurrent weights for JAX, in the manner of `jax.nn.initializers`; JAX is an extra, ``jax``.
+"""Initializers of recurrent kernels and biases of gates for JAX, like those of `jax.nn.initializers`; JAX is an extra, ``jax``.
 
 Loaded when it is first used, as ``signalprop.initialization.jax``.
 """
@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from signalprop._checks import shown, whole_tuple
+from signalprop._checks import positive_float, shown, whole_tuple
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._extras import required
 
@@ -17,9 +17,12 @@ with required("signalprop.initialization.jax", "jax"):
     import jax
     from jax import numpy as jnp
 
-from signalprop.initialization._entries import EntryScale, ScaleOptions
+from signalprop.fields import Field, choices
+from signalprop.initialization._asked import steps_of
+from signalprop.initialization._entries import FIELD_OF_DTYPE, MOST_GATES, EntryScale, ScaleOptions, block_width
+from signalprop.initialization.starts import longest_odds
 
-__all__ = ["ginibre"]
+__all__ = ["chrono", "ginibre", "orthogonal"]
 
 
 def ginibre(
@@ -60,10 +63,9 @@ def ginibre(
 
     Notes
     -----
-    The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small. For
-    GRU and LSTM it promises nothing (H): their state is kept by a gate, and what counts for a memory of T steps is the
-    bias of that gate, about log T, or log u with u uniform in [1, T - 1] for each unit (Tallec and Ollivier,
-    arXiv:1804.11188).
+    The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small; with
+    inputs that are not small tanh needs ``scale=meanfield.critical_scale("tanh", input_std)``. The state of a GRU or an LSTM is
+    kept by a gate, not by W: `chrono` starts its biases, and the scale comes second.
 
     Examples
     --------
@@ -90,6 +92,108 @@ def ginibre(
     return init
 
 
+def orthogonal(scale: float = 1.0) -> jax.nn.initializers.Initializer:
+    """Initializer of recurrent kernels that are g times an orthogonal matrix, each gate by itself.
+
+    `jax.nn.initializers.orthogonal` takes gates side by side, (n, gates * n), for one matrix with orthonormal rows: each gate
+    of an LSTM then is at half the scale, that of a GRU at 1/sqrt(3).
+
+    Parameters
+    ----------
+    scale
+        g.
+
+    Returns
+    -------
+    callable
+        ``init(key, shape, dtype=None, out_sharding=None) -> jax.Array``, as `ginibre` has it, for real weights; it takes no
+        `out_sharding`.
+
+    Raises
+    ------
+    ValueError
+        A scale that is not positive and finite; from the initializer another shape or type.
+
+    Examples
+    --------
+    >>> import jax
+    >>> w = orthogonal()(jax.random.key(0), (64, 4 * 64))      # the kernel of an LSTM
+    >>> forget = w[:, 64:128]
+    >>> bool(abs(forget.T @ forget - jax.numpy.eye(64)).max() < 1e-5)
+    True
+    """
+    g = positive_float(scale, "scale")
+
+    def init(key: jax.Array, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> jax.Array:
+        wanted = _real(dtype)
+        sizes = whole_tuple(shape, "shape", _MOST_AXES)
+        _refuse_sharding(out_sharding)
+        n = block_width(sizes, wide=True)
+        keys = jax.random.split(key, max(sizes) // n)
+        drawn = jnp.dtype(jnp.float32) if wanted.itemsize < 4 else wanted
+        draw = jax.nn.initializers.orthogonal(g)
+        gates = [draw(one, (n, n), drawn) for one in keys]
+        return jnp.concatenate(gates, axis=0 if sizes[0] >= sizes[1] else 1).astype(wanted)
+
+    return init
+
+
+def chrono(horizon: int, signs: Sequence[int] = (1,)) -> jax.nn.initializers.Initializer:
+    """Initializer of biases of gates for memories of 2 to `horizon` steps: log u, u uniform in [1, T - 1] for each unit.
+
+    Parameters
+    ----------
+    horizon
+        T, 1 to 1e6. For 1 and 2 the biases are 0, gates half open.
+    signs
+        One for each gate in a vector of biases: 1 where the gate keeps the state near 1, -1 where it lets new things in, 0 for
+        all other gates, whose biases are 0. All gates of a unit have the same u. An LSTM whose gates are stacked as input,
+        forget, cell, output has (-1, 1, 0, 0); a GRU stacked as reset, update, new (0, 1, 0).
+
+    Returns
+    -------
+    callable
+        ``init(key, shape, dtype=None, out_sharding=None) -> jax.Array`` for real vectors of shape (gates * n,); it takes no
+        `out_sharding`.
+
+    Raises
+    ------
+    ValueError
+        A horizon out of range; signs that are not 1, -1 or 0; from the initializer another shape or type.
+
+    Notes
+    -----
+    Tallec and Ollivier (arXiv:1804.11188). A gate with bias b and little input keeps sigmoid(b) of the state per step, which is a
+    memory of 1 + e^b steps.
+
+    Examples
+    --------
+    >>> import jax
+    >>> b = chrono(200, (-1, 1, 0, 0))(jax.random.key(0), (4 * 64,))
+    >>> i, f, g, o = jax.numpy.split(b, 4)
+    >>> bool((i == -f).all()), bool(f.min() >= 0), bool(f.max() <= jax.numpy.log(199.0))
+    (True, True, True)
+    """
+    odds = longest_odds(steps_of(horizon))
+    factors = whole_tuple(signs, "signs", MOST_GATES)
+    if not factors or not set(factors) <= {-1, 0, 1}:
+        raise ValueError(f"signs must be 1, -1 or 0 for each gate, got {shown(signs)}.")
+
+    def init(key: jax.Array, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> jax.Array:
+        wanted = _real(dtype)
+        sizes = whole_tuple(shape, "shape", _MOST_AXES)
+        _refuse_sharding(out_sharding)
+        if len(sizes) != 1 or sizes[0] < 1 or sizes[0] % len(factors):
+            raise ValueError(
+                f"shape must be (gates * n,) where signs={factors} has one for each of {len(factors)} gates, got {sizes}."
+            )
+        drawn = jnp.dtype(jnp.float32) if wanted.itemsize < 4 else wanted
+        u = jax.random.uniform(key, (sizes[0] // len(factors),), drawn, 1.0, odds)
+        return jnp.concatenate([sign * jnp.log(u) for sign in factors]).astype(wanted)
+
+    return init
+
+
 _MOST_AXES = 64
 
 
@@ -99,3 +203,16 @@ def _dtype(dtype: Any) -> Any:
         return jnp.result_type(dtype) if dtype is float or dtype is complex else jnp.dtype(dtype)
     except (TypeError, ValueError):
         raise ValueError(f"dtype must be a type of numbers such as 'float32', got {shown(dtype)}.") from None
+
+
+def _real(dtype: Any) -> Any:
+    wanted = _dtype(float if dtype is None else dtype)
+    if FIELD_OF_DTYPE.get(wanted.name) is not Field.REAL:
+        real = [name for name, field in FIELD_OF_DTYPE.items() if field is Field.REAL]
+        raise ValueError(f"dtype must be {choices(real)}, got {wanted.name}.")
+    return wanted
+
+
+def _refuse_sharding(out_sharding: Any) -> None:
+    if out_sharding is not None:
+        raise ValueError(f"out_sharding is not taken here, got {shown(out_sharding)}; shard what was drawn.")

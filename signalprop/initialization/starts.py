@@ -1,13 +1,14 @@
 """How each recurrent cell starts by default: the kind of its recurrent kernels, their scale, and the biases of its gates.
 
-One record per cell; no framework is imported here. The initializers of PyTorch and JAX read it.
+One record for each cell of `signalprop.cells.CELLS` that PyTorch has; those know the gates, and which of them hold a memory.
+No framework is imported here.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,6 @@ class Start:
 
     Attributes
     ----------
-    gates
-        What the blocks of its kernels are for, in PyTorch's order; one block for a cell without gates.
     kind
         Of the recurrent kernels: ``"gaussian"``, ``"orthogonal"`` or ``"identity"``, each block by itself.
     scale
@@ -40,17 +39,12 @@ class Start:
         known.
     leak
         Of the kind ``"identity"``: a, for (1 - a) I + a W with Gaussian W.
-    signs
-        For each gate that has to do with memory the sign of its bias: 1 where the gate keeps the state near 1, -1 where it
-        lets new things in.
     """
 
-    gates: tuple[str, ...]
     kind: str
     scale: float | Callable[[float], float]
     state_energy: Callable[[str, float, float, int, Mapping[str, Floats]], float]
     leak: float | None = None
-    signs: Mapping[str, int] = field(default_factory=dict)
 
 
 def longest_odds(horizon: int) -> float:
@@ -95,15 +89,13 @@ def _relu_energy(kind: str, scale: float, input_std: float, horizon: int, biases
         return float(0.5 * input_std**2 * np.mean(np.cumsum(np.cumprod(np.full(horizon, x)) / x)))
 
 
-def _gated_energy(
-    cell: str, names: Mapping[str, str]
-) -> Callable[[str, float, float, int, Mapping[str, Floats]], float]:
+def _gated_energy(cell: str) -> Callable[[str, float, float, int, Mapping[str, Floats]], float]:
     def energy(kind: str, scale: float, input_std: float, horizon: int, biases: Mapping[str, Floats]) -> float:
         from signalprop.meanfield import gru_gradient, lstm_gradient
 
         if kind == "identity":
             return math.nan
-        given: dict[str, Any] = {names[gate]: values for gate, values in biases.items()}
+        given: dict[str, Any] = dict(biases)
         gradient = lstm_gradient if cell == "lstm" else gru_gradient
         return gradient(1, scale, input_std, **given).state_energy
 
@@ -117,25 +109,13 @@ STARTS: Registry[Start] = Registry(
     {
         # chi = 1: at this scale, with these inputs, a step keeps the mean energy of a gradient. Orthogonal draws spread half as
         # far as Gaussian ones (n = 128, T = 200, inputs of .3: -2.5 .. 2.9 against -5.4 .. 6.9).
-        "tanh": Start(gates=("state",), kind="orthogonal", scale=_critical_tanh, state_energy=_tanh_energy),
+        "tanh": Start(kind="orthogonal", scale=_critical_tanh, state_energy=_tanh_energy),
         # Gaussian kernels at sqrt(2), where chi = 1, spread from -20 to 48 in log-energy at n = 64, T = 100; the identity from
         # -3.5 to
         # -1.5 (Le, Jaitly and Hinton, arXiv:1504.00941).
-        "relu": Start(gates=("state",), kind="identity", scale=math.sqrt(2.0), state_energy=_relu_energy),
+        "relu": Start(kind="identity", scale=math.sqrt(2.0), state_energy=_relu_energy),
         # Gates keep the state; the scale comes second.
-        "gru": Start(
-            gates=("reset", "update", "new"),
-            kind="orthogonal",
-            scale=1.0,
-            state_energy=_gated_energy("gru", {"update": "update_gate"}),
-            signs={"update": 1},
-        ),
-        "lstm": Start(
-            gates=("input", "forget", "cell", "output"),
-            kind="orthogonal",
-            scale=1.0,
-            state_energy=_gated_energy("lstm", {"input": "input_gate", "forget": "forget_gate"}),
-            signs={"forget": 1, "input": -1},
-        ),
+        "gru": Start(kind="orthogonal", scale=1.0, state_energy=_gated_energy("gru")),
+        "lstm": Start(kind="orthogonal", scale=1.0, state_energy=_gated_energy("lstm")),
     },
 )

@@ -15,14 +15,15 @@ with required("signalprop.initialization.torch", "torch"):
     import torch
     from torch import nn
 
+from signalprop.cells.catalogue import CELLS
 from signalprop.initialization._entries import EntryScale, ScaleOptions
 from signalprop.initialization._initialized import Initialized
 from signalprop.initialization._torch_cells import recurrent_layers
 from signalprop.initialization._torch_fill import dtype_name, gaussian, put_, require_fillable, require_own_memory
+from signalprop.initialization._torch_inputs import input_std_of
 from signalprop.initialization._torch_plan import Plan, checked_wish
-from signalprop.initialization.starts import STARTS
 
-__all__ = ["Initialized", "ginibre_", "init_recurrent_"]
+__all__ = ["Initialized", "ginibre_", "init_recurrent_", "input_std_of"]
 
 AnyTensor = TypeVar("AnyTensor", bound=torch.Tensor)
 
@@ -197,7 +198,7 @@ def init_recurrent_(
     if not isinstance(module, nn.Module):
         raise ValueError(f"module must be a torch.nn.Module, got {shown(module)}.")
     layers = recurrent_layers(module)
-    gated = any(layer.cell is not None and STARTS[layer.cell].signs for layer in layers)
+    gated = any(layer.cell is not None and CELLS[layer.cell].memory for layer in layers)
     wish = checked_wish(
         horizon,
         scale,

@@ -1,5 +1,6 @@
 """`init_recurrent_` for the networks that people train: kernels of each kind, biases of gates, and the gradient that flows."""
 
+import dataclasses
 import math
 import pickle
 import warnings
@@ -13,6 +14,7 @@ from torch import nn
 from torch.nn.utils import prune
 
 from signalprop import meanfield
+from signalprop.cells import CELLS as GATES
 from signalprop.initialization import STARTS
 from signalprop.initialization.torch import init_recurrent_
 
@@ -49,10 +51,10 @@ def is_orthogonal(matrix, g=1.0):
 @pytest.mark.parametrize("cell", STARTS)
 @pytest.mark.parametrize("more", [{}, {"num_layers": 2, "bidirectional": True}, {"batch_first": True}])
 def test_what_each_module_gets(cell, more):
-    module, start = MAKERS[cell](**more), STARTS[cell]
+    module, known = MAKERS[cell](**more), GATES[cell]
     before = parameters(module)
     done = init_recurrent_(module, 50, generator=seeded(0))
-    count = len(start.gates)
+    count = len(known.gates)
     for name, value in module.named_parameters():
         if name.startswith("weight_hh"):
             for block in blocks(value, count):
@@ -65,19 +67,19 @@ def test_what_each_module_gets(cell, more):
                 else:
                     assert g == pytest.approx(1.0)
             assert name in done
-        elif name.startswith("bias_ih") and start.signs:
-            given = dict(zip(start.gates, blocks(value, count), strict=True))
-            kept = dict(zip(start.gates, blocks(before[name], count), strict=True))
+        elif name.startswith("bias_ih") and known.memory:
+            given = dict(zip(known.gates, blocks(value, count), strict=True))
+            kept = dict(zip(known.gates, blocks(before[name], count), strict=True))
             for gate, values in given.items():
-                if gate not in start.signs:
+                if gate not in known.memory:
                     assert torch.equal(values, kept[gate])
-            keeps = given["forget" if cell == "lstm" else "update"]
+            keeps = given["forget_gate" if cell == "lstm" else "update_gate"]
             assert 0.0 <= float(keeps.min()) < float(keeps.max()) <= math.log(49)
             if cell == "lstm":
-                assert torch.equal(given["input"], -keeps)
-        elif name.startswith("bias_hh") and start.signs:
-            for gate, values in zip(start.gates, blocks(value, count), strict=True):
-                assert bool(values.any()) == (gate not in start.signs)
+                assert torch.equal(given["input_gate"], -keeps)
+        elif name.startswith("bias_hh") and known.memory:
+            for gate, values in zip(known.gates, blocks(value, count), strict=True):
+                assert bool(values.any()) == (gate not in known.memory)
         else:
             assert torch.equal(value, before[name])
             assert name not in done
@@ -100,7 +102,7 @@ def test_a_cell_gets_what_the_layer_gets(cell):
 def test_it_stands_in_one_place_how_a_cell_starts():
     """What the registry says is what is done: another kind in it, another kernel."""
     record = STARTS["tanh"]
-    changed = type(record)(record.gates, "identity", record.scale, record.state_energy, leak=0.25)
+    changed = dataclasses.replace(record, kind="identity", leak=0.25)
     STARTS._records["tanh"] = changed
     try:
         rnn = nn.RNN(3, 200)
@@ -114,7 +116,7 @@ def test_it_stands_in_one_place_how_a_cell_starts():
 @pytest.mark.parametrize("cell", STARTS)
 @pytest.mark.parametrize("scale", [None, 0.7])
 def test_every_kind_of_kernel(cell, scale):
-    n, count = 120, len(STARTS[cell].gates)
+    n, count = 120, len(GATES[cell].gates)
     makers = {
         "tanh": nn.RNN,
         "relu": lambda *sizes: nn.RNN(*sizes, nonlinearity="relu"),
@@ -149,8 +151,8 @@ def test_the_law_of_the_biases(cell, horizon):
     n = 1000
     module = (nn.GRUCell if cell == "gru" else nn.LSTMCell)(1, n, dtype=torch.float64)
     init_recurrent_(module, horizon, kind="identity", generator=seeded(2))
-    keeps = STARTS[cell].gates.index("update" if cell == "gru" else "forget")
-    u = module.bias_ih.detach().chunk(len(STARTS[cell].gates))[keeps].exp().numpy()
+    keeps = GATES[cell].gates.index("update_gate" if cell == "gru" else "forget_gate")
+    u = module.bias_ih.detach().chunk(len(GATES[cell].gates))[keeps].exp().numpy()
     assert stats.kstest((u - 1.0) / (horizon - 2.0), "uniform").pvalue > 0.01
     # What a unit keeps per step without other inputs, 1 - 1/memory.
     memory = 1.0 + u

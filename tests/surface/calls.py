@@ -80,6 +80,7 @@ UNSWEPT_METHODS = {
 }  # fmt: skip
 UNSWEPT_PARAMETERS = {
     "nn.state_energies.state_energies.inputs": "arguments of the model itself",
+    "initialization._torch_inputs.input_std_of.batch": "what the model itself is called with",
     "device": "PyTorch's own", "dtype": "PyTorch's own",
     "_variance": "private", "xp": "a namespace of arrays",
     "models.as_model.name": "a word for the message", "fields.member.name": "the same", "fields.one_of.name": "the same",

@@ -108,6 +108,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "figures.reproduce.figures_of": {"quality": "quick", "only": "critical_rnn"},
     "verify.check.run": {"checks": lambda: [verify.Check("one", "here", "ulp", 1.0, lambda: 0.5)]},
     "initialization.jax.ginibre": {"scale": None, "tolerance": None},
+    "initialization.jax.chrono": {"signs": (-1, 1)},
+    "initialization.jax.chrono()": {"signs": (-1, 1), "shape": (6,)},
     "initialization.jax.ginibre()": {"scale": None, "tolerance": None, "shape": (6, 6)},
     "citations.cite": {"field": "real", "topics": ("energy",)},
     "citations.references": {"field": "real", "topics": ("energy",)},
@@ -123,6 +125,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "ginibre.krylov.samples_per_chunk": {"field": Field.REAL},
     "ginibre.krylov.draw_chunk": {"field": Field.REAL},
     "initialization.torch.ginibre_": {"tensor": lambda: torch.empty(6, 6), "scale": None, "tolerance": None},
+    "initialization._torch_inputs.input_std_of": {"module": lambda: nn.RNN(3, 6), "batch": lambda: torch.ones(5, 2, 3)},
     "initialization.torch.init_recurrent_": {
         "module": lambda: nn.LSTM(3, 6), "scale": None, "tolerance": None, "kind": "gaussian", "leak": None,
         "biases": "constant", "input_kernel": True,
@@ -244,8 +247,20 @@ def drawn_by_jax(horizon: Any, shape: Any, *, scale: Any, **options: Unpack[Scal
     return np.asarray(ginibre(horizon, scale=scale, **options)(jax.random.key(0), shape))
 
 
+def biases_by_jax(horizon: Any, shape: Any, signs: Any) -> np.ndarray:
+    """Biases of gates, as `drawn_by_jax`."""
+    import jax
+
+    from signalprop.initialization.jax import chrono
+
+    return np.asarray(chrono(horizon, signs)(jax.random.key(0), shape))
+
+
 # Functions that public ones give.
-GIVEN: dict[str, Callable[..., Any]] = {"initialization.jax.ginibre()": drawn_by_jax}
+GIVEN: dict[str, Callable[..., Any]] = {
+    "initialization.jax.ginibre()": drawn_by_jax,
+    "initialization.jax.chrono()": biases_by_jax,
+}
 # An object of each class whose methods are swept, and what these need otherwise.
 OBJECTS: dict[str, Callable[[], Any]] = {
     "montecarlo.estimate.Estimate": lambda: signalprop.Estimate.from_logs(PATHS[0], 0.5),
