@@ -57,6 +57,7 @@ _COMMANDS: dict[str, Topic] = {
     "init_recurrent": Topic(
         "starts of tanh, relu, GRU and LSTM layers", ("saxe2014", "le2015", "chen2018"), ("gates",)
     ),
+    "lyapunov": Topic("Lyapunov exponents of a recurrent network by QR", ("vogt2022",), ("ginibre_exponents",)),
     "ginibre_exponents": Topic("Lyapunov exponents of products of Gaussian matrices", ("newman1986",)),
     "train": Topic("training of a layer on a task", ("loshchilov2019",), (), {"layer": "rotrnn", "task": "listops"}),
     "configs": Topic("settings of trainings, near the published ones", (), ("lru", "rotrnn", "listops")),
@@ -90,7 +91,8 @@ _OTHER_NAMES = {
     "arb": "precise", "depth_budget": "safe_scale", "width_needed": "safe_scale", "ginibre_": "safe_scale",
     "ginibre": "safe_scale", "init_recurrent_": "init_recurrent", "run": "sample", "hill": "tail",
     "critical_scale": "meanfield", "gradient_law": "meanfield", "lstm_gradient": "gated", "gru_gradient": "gated",
-    "gradient_energies": "cells", "lra": "listops", "denselinearrnn": "gaussian", "gatedrecurrence": "gated_recurrence",
+    "gradient_energies": "cells",
+    "lra": "listops", "denselinearrnn": "gaussian", "gatedrecurrence": "gated_recurrence",
     "rglru": "gated_recurrence", "hippo": "s4", "info": "software",
 }  # fmt: skip
 

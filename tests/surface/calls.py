@@ -72,6 +72,7 @@ EXCLUDED = {
     "meanfield.gradients.GradientLaw": "made by gradient_law",
     "cells.catalogue.Cell": "a record, held to its class where it is registered",
     "cells.energies.GradientEnergies": "made by gradient_energies",
+    "cells.lyapunov.LyapunovExponents": "made by lyapunov",
     "cells.energies.QuantilePath": "made by GradientEnergies",
     "meanfield._gates.GatedGradient": "made by lstm_gradient and gru_gradient",
 }

@@ -145,6 +145,8 @@ CALLS: dict[str, dict[str, Any]] = {
         "fixed_points.edge_of_chaos", "fixed_points.critical_scale", "gradients.gradient_law", "gradients.horizon",
         "correlation.correlation_map", "correlation.correlation_fixed_point", "correlation.correlation_time")},
     "cells.energies.gradient_energies": {"cell": "lstm", "kind": "gaussian", "inputs": "fresh", "memory": None, "times": (2, 4)},
+    "cells.lyapunov.lyapunov": {"step": lambda: np.tanh, "state": (0.5, 0.25), "inputs": 40, "batches": 4, "burn_in": 3,
+                                "jacobian": lambda: lambda h: np.diag(np.cosh(h) ** -2.0), "jvp": None, "count": 1},
     "meanfield.gated.chrono_biases": {"units": 4, "memory": 8.0},
     **{f"meanfield.gated.{cell}_gradient": dict.fromkeys(
         ("input_gate", "forget_gate", "output_gate") if cell == "lstm" else ("reset_gate", "update_gate", "candidate_hidden"),
@@ -272,6 +274,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "regimes.classify.Law": lambda: regimes.LAWS[Field.REAL, Model.RNN][0],
     "ginibre.dense.Layer": Layer,
     "cells.energies.GradientEnergies": lambda: signalprop.cells.gradient_energies("tanh", 6, 4, draws=20),
+    "cells.lyapunov.LyapunovExponents": lambda: signalprop.cells.lyapunov(
+        np.tanh, (0.5, 0.25), 40, jacobian=lambda h: np.diag(np.cosh(h) ** -2.0)
+    ),
     "meanfield.gradients.GradientLaw": lambda: signalprop.meanfield.gradient_law(6, 4, 0.5, "tanh", 0.5),
     "recurrences.lti.LinearRecurrence": lambda: recurrences.LinearRecurrence(0.5 * EYE, EYE, C=EYE, heads=2),
     "recurrences.planes.LRU": lambda: recurrences.lru(2, 2, r_max=0.9, output_size=2),
