@@ -34,13 +34,14 @@ def command(
     summary: Callable[[pd.DataFrame], pd.DataFrame],
     origin: Callable[[], Mapping[str, Any]] = dict,
     every: int = 1,
+    plan: Callable[[Any, Results], str] | None = None,
 ) -> int:
     """Run the trainings that the file of results lacks and print its table.
 
     Results of the default and the full size go to ``benchmarks/NAME/results.csv``, and their `summary` into the package, where
-    the `figure` finds it. `origin` makes what is noted beside them.
+    the `figure` finds it. `origin` makes what is noted beside them; `plan` says what is left, and what it costs.
     """
-    arguments = _parser(name, about, sizes).parse_args()
+    arguments = _parser(name, about, sizes, plan=plan is not None).parse_args()
     mode = "quick" if arguments.quick else "full" if arguments.full else "default"
     here = Path(__file__).parent
     usual = here.parent / "build" / f"{name}-quick.csv" if mode == "quick" else here / name / "results.csv"
@@ -54,7 +55,12 @@ def command(
         if done % every == 0 or done == total:
             print(f"{done}/{total} {cell}", file=sys.stderr, flush=True)
 
-    if not arguments.table:
+    if plan is not None and arguments.plan:
+        print(plan(designs[mode], results))
+        return 0
+    if arguments.ship:
+        ship(figure, summary(results.frame()), results.about.read_text())
+    elif not arguments.table:
         facts = origin()
         results.write_origin(f"{mode}, unfinished", facts)
         made = run(designs[mode], results, progress)
@@ -77,11 +83,14 @@ def as_shipped(summary: pd.DataFrame) -> str:
     return summary.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
-def _parser(name: str, about: str | None, sizes: Sizes) -> argparse.ArgumentParser:
+def _parser(name: str, about: str | None, sizes: Sizes, *, plan: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help=sizes.quick)
     size.add_argument("--full", action="store_true", help=sizes.full)
     parser.add_argument("--output", type=Path, help="CSV of results; a JSON with their origin is written beside it")
     parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
+    parser.add_argument("--ship", action="store_true", help="the same, and write their summary into the package")
+    if plan:
+        parser.add_argument("--plan", action="store_true", help="only print what is left, and its cost")
     return parser
