@@ -35,9 +35,9 @@ class Results:
         self._keys, self._columns, self._settings, self._libraries = keys, columns, settings, libraries
         path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text() if path.exists() else ""
-        if text:
-            self._check_settings()
         rows = list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
+        if rows or (text and self.about.exists()):  # a file that was only opened, to print it, has no settings yet
+            self._check_settings()
         whole = {self._key(row) for row in rows if finished(row)}
         self.done: dict[tuple[str, ...], list[Row]] = {}
         for row in rows:

@@ -106,7 +106,7 @@ class Batch:
                 self._note_first(norm)
             self._stop(~(loss.isfinite() & norm.isfinite()))
             self.losses.append(loss)
-            self.gradient *= (CLIP / norm.clamp(min=CLIP)).float()[:, None]
+            self.gradient *= torch.where(self.alive, CLIP / norm.clamp(min=CLIP), 0.0).float()[:, None]
             self.adam.step(self.gradient)
             self._note_half()
 
