@@ -36,7 +36,7 @@ class Results:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text() if path.exists() else ""
         rows = list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
-        if rows or (text and self.about.exists()):  # a file that was only opened, to print it, has no settings yet
+        if text:
             self._check_settings()
         whole = {self._key(row) for row in rows if finished(row)}
         self.done: dict[tuple[str, ...], list[Row]] = {}
@@ -46,6 +46,8 @@ class Results:
         kept = [row for row in rows if self._key(row) in whole]
         if not text.endswith("\n") or len(kept) < len(rows):
             self._write_anew(kept)
+        if not text:  # the two files are made together, also where results are only printed
+            self.write_origin("none yet")
 
     def __contains__(self, cell: Any) -> bool:
         return self._key(vars(cell)) in self.done
