@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from signalprop._checks import flag, positive_float, real_number, shown
-from signalprop.cells.catalogue import CELLS, Cell
 from signalprop.fields import choices, one_of
 from signalprop.initialization._asked import steps_of
 from signalprop.initialization._entries import EntryScale, ScaleOptions
@@ -28,6 +27,9 @@ from signalprop.initialization._torch_fill import (
     whole_copy,
 )
 from signalprop.initialization.starts import BIAS_LAWS, KERNEL_KINDS, STARTS, Start, expected_biases, longest_odds
+
+if TYPE_CHECKING:
+    from signalprop.cells.catalogue import Cell
 
 LARGEST_STD = 100.0
 SMALLEST_STD = 1e-6
@@ -341,7 +343,14 @@ def _start_of(layer: RecurrentLayer) -> Start:
 
 
 def _cell_of(layer: RecurrentLayer) -> Cell:
+    from signalprop.cells.catalogue import CELLS  # loads SciPy, which kernels of linear theory do not need
+
     return CELLS[_name_of(layer)]
+
+
+def has_memory_gates(layer: RecurrentLayer) -> bool:
+    """Whether biases of its gates hold a memory."""
+    return layer.cell is not None and bool(_cell_of(layer).memory)
 
 
 def _words(gate: str) -> str:
