@@ -67,7 +67,7 @@ lint: $(VENV)/installed-test
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow and not browser" --durations=15
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not browser" --durations=15
 	$(MAKE) docs
 
 # Warnings are errors; cells that fail are errors; so is a link inside the site that leads nowhere.

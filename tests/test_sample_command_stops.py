@@ -41,8 +41,8 @@ def test_what_was_drawn_is_summed_up():
     "arguments",
     [
         "-n 4000 -k 20000 --samples 100 --method dense",
-        "-n 1000000 -k 8000 --samples 4 --field quaternion",
-        "-n 3000 -k 500 --samples 4000 --method tempered",
+        pytest.param("-n 1000000 -k 8000 --samples 4 --field quaternion", marks=pytest.mark.slow),
+        pytest.param("-n 3000 -k 500 --samples 4000 --method tempered", marks=pytest.mark.slow),
     ],
 )
 def test_long_draws_are_cut(arguments):

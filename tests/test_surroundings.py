@@ -404,6 +404,7 @@ def test_a_mask_that_takes_or_gives_every_right(tmp_path, mask):
 # ---- a numba that is told not to compile ----
 
 
+@pytest.mark.slow
 def test_without_compiled_code_all_is_slow_and_the_same(tmp_path):
     """NUMBA_DISABLE_JIT=1 runs every kernel in plain Python, those that are written in LLVM's words by their definitions."""
     code = """

@@ -200,7 +200,12 @@ BREAKS = {
 }
 
 
-@pytest.mark.parametrize("name", BREAKS)
+LONGEST = {"dense sampler", "width-free sampler"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONGEST else name for name in BREAKS]
+)
 def test_breaking_one_formula_fails_the_command(name, monkeypatch):
     target, attribute, breaker, pattern = BREAKS[name]
     right = target.__dict__[attribute]

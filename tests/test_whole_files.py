@@ -48,6 +48,7 @@ def test_what_was_there_stays_until_the_new_file_is_whole(tmp_path, monkeypatch)
     assert caught.value.filename == str(tmp_path / "gone" / "b")
 
 
+@pytest.mark.slow
 def test_killed_while_figures_are_drawn_every_file_is_whole(tmp_path):
     """SIGKILL while figures are drawn over and over: each file is that of before, or the next one."""
     line = (

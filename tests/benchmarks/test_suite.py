@@ -70,8 +70,12 @@ def test_guard_names_what_got_slower_by_more_than_a_fifth(tmp_path):
     assert line == "task / case / n = 2: ratio 0.325, baseline 0.25 (1.30x)"
 
 
+SIZES = [{"extra": "", "packages": 12, "bytes": 60_000_000}]
+
+
 def test_command_writes_tables_and_baseline(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "BASELINE", tmp_path / "baseline.json")
+    monkeypatch.setattr(installation, "sizes", lambda: SIZES)  # which reads every file of every package
 
     def comparisons(quick):
         for n in (1000, 3000, 9000) if quick else ():
@@ -122,6 +126,7 @@ def test_a_benchmark_is_found_by_its_file(tmp_path, monkeypatch, capsys):
     del sys.modules["benchmarks.toy"]
     assert set(tasks()) == {*before, "toy"}
     monkeypatch.setattr(command, "BASELINE", tmp_path / "baseline.json")
+    monkeypatch.setattr(installation, "sizes", lambda: SIZES)
     assert command.main(["toy", "--write", str(tmp_path)]) == 0
     assert "## toy\n\nToy: a sum beside a shorter one." in (tmp_path / "RESULTS.md").read_text()
     assert "**sum**" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from signalprop.figures.regime_map import on_a_stretch
 from signalprop.figures.reproduce import reproduce
 from tests.gaussian import z_bound
 
-pytestmark = pytest.mark.xdist_group("figures")  # all are drawn once, by one worker
+SMALL = {"scale_512", "training", "activations"}  # which are drawn again in make test, all of them in make test-slow
 
 
 def draws_these(monkeypatch, name, numbers):
@@ -47,7 +47,9 @@ def test_every_figure_comes_with_its_numbers_and_its_origin(written):
         assert {"git_revision", "signalprop", "libraries", "columns"} <= set(about)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name", [name if name in SMALL else pytest.param(name, marks=pytest.mark.slow) for name in FIGURES]
+)
 def test_drawn_again_with_other_rounding_no_file_changes(name, written, tmp_path, monkeypatch):
     """Another processor, BLAS or number of threads moves last digits; another revision draws the same picture."""
     shutil.copytree(written[0], tmp_path, dirs_exist_ok=True)
@@ -79,7 +81,7 @@ def test_drawn_again_with_other_numbers_all_files_change(written, tmp_path, monk
     assert all(name.startswith("law_errors") for name in changed)
 
 
-@pytest.mark.parametrize("left", [b"", b"\xff\xfe", b"[1"])
+@pytest.mark.parametrize("left", [b"", *(pytest.param(one, marks=pytest.mark.slow) for one in (b"\xff\xfe", b"[1"))])
 def test_files_that_cannot_be_read_are_written_anew(left, written, tmp_path, monkeypatch):
     shutil.copytree(written[0], tmp_path, dirs_exist_ok=True)
     numbers = pd.read_csv(tmp_path / "law_errors.csv")

@@ -64,9 +64,17 @@ def test_storage_in_16_bits_keeps_the_scale(dtype):
     assert abs(z_of_power(np.asarray(w, dtype=np.float64), g**2 / n)) < 4
 
 
-@pytest.mark.parametrize("wide", [False, True])
+FEW = [("bfloat16", False), ("complex64", True), ("float64", False), (None, True)]
+DTYPES = ("bfloat16", "float16", "float32", "float64", "complex64", "complex128", float, complex, None)
+
+
 @pytest.mark.parametrize(
-    "dtype", ["bfloat16", "float16", "float32", "float64", "complex64", "complex128", float, complex, None]
+    ("dtype", "wide"),
+    [
+        (dtype, wide) if (dtype, wide) in FEW else pytest.param(dtype, wide, marks=pytest.mark.slow)
+        for wide in (False, True)
+        for dtype in DTYPES
+    ],
 )
 def test_strict_promotion(dtype, wide):
     init = ginibre(scale=0.8)

@@ -51,10 +51,10 @@ def check_promise(n, horizon, field, model, count):
         (37, 100),
         (150, 40),
         (700, 90),
-        (60_000, 120),
-        (10**6, 150),
         (10**7, 100),
         (10**9, 40),
+        pytest.param(60_000, 120, marks=pytest.mark.slow),
+        pytest.param(10**6, 150, marks=pytest.mark.slow),
     ],
 )
 def test_between_the_entries_the_promise_is_kept(n, horizon, field, model):

@@ -261,6 +261,7 @@ def test_two_commands_in_one_directory(tmp_path):
     process = start("--directory", str(tmp_path), "--steps", "100000", "--log-every", "100")
     try:
         wait_for(tmp_path / "checkpoint.pt", process)
+        process.send_signal(signal.SIGSTOP)  # alive, and out of the others' way
         for more in ([], ["--resume"]):
             other = start("--directory", str(tmp_path), "--steps", "100000", "--log-every", "100", *more)
             _, err = other.communicate(timeout=120)
