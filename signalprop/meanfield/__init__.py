@@ -16,9 +16,10 @@ from signalprop.meanfield.fixed_points import (
     slope_kurtosis,
     variance_map,
 )
-from signalprop.meanfield.gated import chrono_biases, gru_gradient, lstm_gradient
+from signalprop.meanfield.gated import gru_gradient, lstm_gradient
 from signalprop.meanfield.gradients import GradientLaw, gradient_law, horizon
 from signalprop.meanfield.lyapunov import ginibre_exponents
+from signalprop.meanfield.memory import chrono_biases, keeping_bias
 from signalprop.meanfield.quadrature import gaussian_mean, gaussian_pair_mean
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "gradient_law",
     "gru_gradient",
     "horizon",
+    "keeping_bias",
     "leaky_relu",
     "lstm_gradient",
     "slope_kurtosis",

@@ -43,10 +43,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import positive_float, real_number, shown, whole_number
+from signalprop._checks import positive_float, real_number, shown
 from signalprop.meanfield._gates import (
     LARGEST_RULE,
-    MAX_UNITS,
     GatedGradient,
     carried,
     checked_biases,
@@ -59,43 +58,6 @@ from signalprop.meanfield._gates import (
 Floats = NDArray[np.float64]
 LARGEST_SCALE = 100.0
 _WIDE = 20.0  # standard deviation of c beyond which tanh c is a step
-
-
-def chrono_biases(units: int, memory: float) -> Floats:
-    r"""Biases of forget gates for memories up to `memory` steps: the middles of `units` equal parts of the law log U(1, T - 1).
-
-    For the LSTM they go into the forget gates, and their negatives into the input gates; for PyTorch's GRU into the update
-    gates, which keep h where they are near 1.
-
-    Parameters
-    ----------
-    units
-        How many, 1 to 10000.
-    memory
-        T, above 2 steps, at most 1e15.
-
-    Returns
-    -------
-    float64 array of shape (units,)
-
-    Raises
-    ------
-    ValueError
-        Arguments outside of these ranges.
-
-    Notes
-    -----
-    Tallec and Ollivier (arXiv:1804.11188) draw them; equal parts of the law stand for an infinite width.
-
-    Examples
-    --------
-    >>> np.exp(chrono_biases(2, 102)).round(6)
-    array([26., 76.])
-    """
-    count, longest = whole_number(units, "units", 1, MAX_UNITS), positive_float(memory, "memory")
-    if not 2.0 < longest <= 1e15:
-        raise ValueError(f"memory must be above 2 steps and at most 1e15, got {shown(memory)}.")
-    return np.log1p((np.arange(count) + 0.5) / count * (longest - 2.0))
 
 
 def lstm_gradient(
@@ -140,6 +102,7 @@ def lstm_gradient(
 
     Examples
     --------
+    >>> from signalprop.meanfield import chrono_biases
     >>> forget = chrono_biases(64, 100)
     >>> found = lstm_gradient(100, 1.0, 1.0, input_gate=-forget, forget_gate=forget)
     >>> round(float(found.log_energy[-1]), 1)
@@ -214,6 +177,7 @@ def gru_gradient(
 
     Examples
     --------
+    >>> from signalprop.meanfield import chrono_biases
     >>> found = gru_gradient(100, 1.0, 1.0, update_gate=chrono_biases(64, 100))
     >>> round(float(found.log_energy[-1]), 1)
     -4.7

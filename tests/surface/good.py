@@ -147,7 +147,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "cells.energies.gradient_energies": {"cell": "lstm", "kind": "gaussian", "inputs": "fresh", "memory": None, "times": (2, 4)},
     "cells.lyapunov.lyapunov": {"step": lambda: np.tanh, "state": (0.5, 0.25), "inputs": 40, "batches": 4, "burn_in": 3,
                                 "jacobian": lambda: lambda h: np.diag(np.cosh(h) ** -2.0), "jvp": None, "count": 1},
-    "meanfield.gated.chrono_biases": {"units": 4, "memory": 8.0},
+    "meanfield.memory.chrono_biases": {"units": 4, "memory": 8.0, "input_std": 0.5},
+    "meanfield.memory.keeping_bias": {"bias": 2.0, "input_std": 0.5},
     **{f"meanfield.gated.{cell}_gradient": dict.fromkeys(
         ("input_gate", "forget_gate", "output_gate") if cell == "lstm" else ("reset_gate", "update_gate", "candidate_hidden"),
         (0.25, 0.5)) for cell in ("lstm", "gru")},
