@@ -10,6 +10,7 @@ makes up for it: b' is about b + s^2/2 for b above s^2.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,8 @@ def _rule(s: float) -> tuple[Floats, Floats]:
     step = min(0.4, 0.25 / max(s, 1e-6))
     half = int(np.ceil(min(9.0 + 2.0 * s, 38.0) / step))
     z = step * np.arange(-half, half + 1)
-    return z, np.asarray(step * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi))
+    weights = step * np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    return np.asarray(z, dtype=np.float64), np.asarray(weights, dtype=np.float64)
 
 
 def _energies(a: Floats) -> tuple[Floats, Floats, Floats]:
