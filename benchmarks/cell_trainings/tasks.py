@@ -24,8 +24,8 @@ Arrays = tuple[NDArray[np.float32], NDArray[np.generic]]
 class Task:
     """Inputs of `features` numbers per step; at the `answers` last steps `classes` are asked for, 0 for one number.
 
-    `mean_square` is the sum over features of their mean square over steps, which says what random kernels add to the
-    preactivations. All losses are relative to that of a guess, so a guess has 1.
+    `mean_square` is the sum over features of their mean square over the steps that have inputs, which says what random
+    kernels add to the preactivations. All losses are relative to that of a guess, so a guess has 1.
     """
 
     name: str
@@ -81,12 +81,14 @@ def _adding(rng: np.random.Generator, count: int, horizon: int) -> Arrays:
 
 
 def _copy(rng: np.random.Generator, count: int, horizon: int) -> Arrays:
-    """`COPIED` symbols, one-hot, blanks, a delimiter, blanks; the symbols are asked for at the last steps."""
+    """`COPIED` symbols, one-hot, then zeros but for a delimiter; the symbols are asked for at the last steps.
+
+    Zeros and not the usual symbol for a blank: shown at every step it would be a constant drive, which makes tanh forget.
+    """
     symbols = rng.integers(0, SYMBOLS, (count, COPIED))
-    inputs = np.zeros((count, horizon, SYMBOLS + 2), dtype=np.float32)
-    inputs[..., SYMBOLS] = 1.0
-    inputs[:, :COPIED] = np.eye(SYMBOLS + 2, dtype=np.float32)[symbols]
-    inputs[:, -COPIED - 1] = np.eye(SYMBOLS + 2, dtype=np.float32)[SYMBOLS + 1]
+    inputs = np.zeros((count, horizon, SYMBOLS + 1), dtype=np.float32)
+    inputs[:, :COPIED] = np.eye(SYMBOLS + 1, dtype=np.float32)[symbols]
+    inputs[:, -COPIED - 1, SYMBOLS] = 1.0
     return inputs, symbols
 
 
@@ -122,8 +124,8 @@ def task(name: str, horizon: int) -> Task:
     if name == "adding":
         return Task(name, horizon, 2, 0, 1, 1.0 + 2.0 / horizon)
     if name == "copy":
-        return Task(name, horizon, SYMBOLS + 2, SYMBOLS, COPIED, 1.0)
+        return Task(name, horizon, SYMBOLS + 1, SYMBOLS, COPIED, 1.0)
     if name == "noise":
         return Task(name, horizon, CUES + 1, CUES, 1, 1.0 + CUE_STEPS / horizon)
-    steps, features = IMAGES[name]
-    return Task(name, horizon, features, 10, 1, float(steps * features) / horizon)
+    features = IMAGES[name][1]
+    return Task(name, horizon, features, 10, 1, float(features))

@@ -182,7 +182,9 @@ def test_tasks_have_the_shapes_sizes_and_guesses_that_they_say(name, horizon):
     assert inputs.shape == (60 * BATCH, horizon, what.features)
     assert targets.shape == (60 * BATCH, what.answers)
     assert inputs.dtype == np.float32
-    assert float((inputs.astype(float) ** 2).sum(-1).mean()) == pytest.approx(what.mean_square, rel=0.03)
+    squares = (inputs.astype(float) ** 2).sum(-1)
+    shown = squares[:, (squares > 0.0).any(0)]  # steps at which there are inputs
+    assert float(shown.mean()) == pytest.approx(what.mean_square, rel=0.03)
     if what.classes:
         assert what.guess == math.log(what.classes)
         assert np.bincount(targets.ravel()).min() > 0.8 * targets.size / what.classes
@@ -207,10 +209,9 @@ def test_answers_are_what_was_shown():
     numbers = np.where(marked, inputs[..., 0], 0.0).sum(1)
     np.testing.assert_allclose(targets[:, 0], numbers / math.sqrt(2.0), rtol=1e-5, atol=1e-6)
     inputs, targets = task("copy", 20).held_out()
-    assert (inputs.sum(-1) == 1.0).all()
     assert np.array_equal(inputs[:, :4].argmax(-1), targets)
-    assert (inputs[:, 15, 5] == 1.0).all()
-    assert (inputs[:, 4:15, 4] == 1.0).all()
+    assert (inputs[:, 15, 4] == 1.0).all()
+    assert np.array_equal(inputs.sum((1, 2)), np.full(len(inputs), 5.0))
     inputs, targets = task("noise", 20).held_out()
     assert np.array_equal(inputs[:, 0, :4].argmax(-1), targets[:, 0])
     assert (inputs[:, :CUE_STEPS, :4].sum(-1) == 1.0).all()
