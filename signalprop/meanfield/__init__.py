@@ -7,6 +7,7 @@ the standard deviation that inputs and biases add to a preactivation. `gated` ha
 from signalprop.meanfield._gates import GatedGradient
 from signalprop.meanfield.activations import ACTIVATIONS, Activation, as_activation, leaky_relu
 from signalprop.meanfield.correlation import correlation_fixed_point, correlation_map, correlation_time
+from signalprop.meanfield.crossover import crossover_horizon, spread_ratio
 from signalprop.meanfield.fixed_points import (
     Edge,
     chi,
@@ -35,6 +36,7 @@ __all__ = [
     "correlation_map",
     "correlation_time",
     "critical_scale",
+    "crossover_horizon",
     "edge_of_chaos",
     "fixed_point",
     "gaussian_mean",
@@ -47,5 +49,6 @@ __all__ = [
     "leaky_relu",
     "lstm_gradient",
     "slope_kurtosis",
+    "spread_ratio",
     "variance_map",
 ]

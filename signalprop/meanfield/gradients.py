@@ -166,8 +166,7 @@ def gradient_law(
     Measured with tanh at chi = 1, n = 128, T = 16, 64, 128, 256: at s = 1 medians -0.47, -1.75, -3.65, -6.59 (law -0.41, -1.65,
     -3.29, -6.58), half the distance from 16 to 84 % 0.97, 1.85, 2.71, 3.84 (law 0.92, 1.85, 2.61, 3.70); at s = .3 medians
     -0.31, -1.39, -2.05, -3.48 (-0.23, -0.93, -1.85, -3.71), spread 0.86, 1.62, 2.37, 3.75 (0.72, 1.45, 2.06, 2.91). With weak
-    inputs the spread is larger: at T = 6 sqrt(n), n = 64 to 1024, 1.5 to 1.7 times that of the law for s = .1, 1.5 to 2 times
-    for s = .03, 2 to 3 times for s = .003.
+    inputs the spread is larger, by what `spread_ratio` gives.
 
     dh is a tangent carried forward from a start that is independent of the weights; a gradient carried back has the same mean
     energy and the same rates per step. The states are those after many steps. Cost: a quadrature for each entry of `scale`
@@ -221,7 +220,7 @@ def horizon(n: ArrayLike, activation: Any, input_std: ArrayLike) -> Floats:
     Notes
     -----
     Status H, with the errors of `gradient_law`: for s = 1 some 10 % too long, for s = .3 up to 1.7 times, for s <= .1 two to
-    nine times.
+    nine times; `crossover_horizon` is for those.
 
     Examples
     --------

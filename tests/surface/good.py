@@ -143,7 +143,9 @@ CALLS: dict[str, dict[str, Any]] = {
     **{f"meanfield.{name}": {"activation": "tanh"} for name in (
         "fixed_points.variance_map", "fixed_points.fixed_point", "fixed_points.chi", "fixed_points.slope_kurtosis",
         "fixed_points.edge_of_chaos", "fixed_points.critical_scale", "gradients.gradient_law", "gradients.horizon",
-        "correlation.correlation_map", "correlation.correlation_fixed_point", "correlation.correlation_time")},
+        "correlation.correlation_map", "correlation.correlation_fixed_point", "correlation.correlation_time",
+        "crossover.spread_ratio",
+        "crossover.crossover_horizon")},
     "cells.energies.gradient_energies": {"cell": "lstm", "kind": "gaussian", "inputs": "fresh", "memory": None, "times": (2, 4)},
     "cells.lyapunov.lyapunov": {"step": lambda: np.tanh, "state": (0.5, 0.25), "inputs": 40, "batches": 4, "burn_in": 3,
                                 "jacobian": lambda: lambda h: np.diag(np.cosh(h) ** -2.0), "jvp": None, "count": 1},
