@@ -17,7 +17,7 @@ ARGUMENTS = {
     "particles": 16, "repetitions": 2, "model": "rnn", "probability": 0.5, "method": "krylov", "index": 1, "draws": 200,
     "reach": 4, "purpose": "test", "input_std": 0.5, "log_bound": 1.0,
     "progress": None, "scales": (1.0,), "scale": 1.5, "activation": "tanh",
-    "level": 0.5, "chosen": DrawSet(draws=200, reach=20, seed=0), "criterion": "draw", "tied": True,
+    "cell": "linear", "level": 0.5, "chosen": DrawSet(draws=200, reach=20, seed=0), "criterion": "draw", "tied": True,
     "rng": np.random.Generator(np.random.Philox(0)), "layer": Layer(),
 }  # fmt: skip
 SMALL = ("samples", "particles", "repetitions", "draws", "input_std")

@@ -96,7 +96,7 @@ def test_ignored_from_the_start_it_stays_ignored():
         ),
         pytest.param("verify --all --json", 8.0, "stopped", marks=pytest.mark.slow),
         pytest.param("verify --all --json", 25.0, "stopped", marks=pytest.mark.slow),
-        ("reproduce --full --directory pictures", 7.0, "stopped"),
+        pytest.param("reproduce --full --directory pictures", 7.0, "stopped", marks=pytest.mark.slow),
         pytest.param("reproduce --full --directory pictures", 20.0, "stopped", marks=pytest.mark.slow),
         pytest.param("scale -n 4000 -T 4000 --criterion quantile --samples 20000", 5.0, "stopped", marks=pytest.mark.slow),
         pytest.param("recurrence gaussian -n 4000 -T 4000", 5.0, "stopped", marks=pytest.mark.slow),

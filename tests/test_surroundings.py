@@ -278,6 +278,7 @@ def test_a_read_only_machine_with_one_folder_to_write(tmp_path):
 # ---- matplotlib ----
 
 
+@pytest.mark.slow
 def test_matplotlib_without_a_home_and_with_a_style_of_the_user(tmp_path):
     """Its words about caches are not ours, and a figure looks the same whatever matplotlibrc lies around."""
     pictures = []

@@ -20,7 +20,7 @@ from signalprop.models import Model, energy_of
 from signalprop.regimes import LAWS
 
 SIZES: dict[str, dict[str, Any]] = {
-    "quick": {"widths": 24, "steps": 40},
+    "quick": {"widths": 16, "steps": 30},
     "default": {"widths": 60, "steps": 120},
     "full": {"widths": 120, "steps": 240},
 }

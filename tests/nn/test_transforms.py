@@ -109,8 +109,8 @@ def test_ensembles_and_gradients_per_example(kind, kind_of_model):
     ("kind", "kind_of_model"),
     [
         ("lru", "layer"),
-        ("rotrnn odd", "both ways"),
-        ("dense", "block"),
+        pytest.param("rotrnn odd", "both ways", marks=pytest.mark.slow),
+        pytest.param("dense", "block", marks=pytest.mark.slow),
         ("orthogonal", "tokens"),
         ("rotrnn", "classifier"),
     ],
@@ -129,9 +129,9 @@ def test_compiled_once_for_all_batches_and_lengths(kind, kind_of_model):
     ("kind", "kind_of_model", "strict"),
     [
         ("lru learned", "classifier", False),
-        ("rotrnn odd", "layer", True),
+        pytest.param("rotrnn odd", "layer", True, marks=pytest.mark.slow),
         ("dense", "layer", True),
-        ("orthogonal", "last", False),
+        pytest.param("orthogonal", "last", False, marks=pytest.mark.slow),
     ],
 )
 def test_exported_for_any_batch_and_length(kind, kind_of_model, strict):

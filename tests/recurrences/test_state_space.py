@@ -115,7 +115,7 @@ def test_draws_agree(layer, rho):
     assert layer.stationary_energy(correlation=rho) == pytest.approx(layer.energy(40000, correlation=rho)[-1], rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["s4", "s4d_lin", "s5"])
+@pytest.mark.parametrize("kind", [pytest.param("s4", marks=pytest.mark.slow), "s4d_lin", "s5"])
 def test_average_over_time_steps_against_draws(kind):
     exact = state_space_average(kind, 8, 100)
     assert exact.error.max() < 1e-6 * exact.energy.max()

@@ -257,6 +257,7 @@ def test_killed_at_twenty_random_moments(tmp_path):
     assert sum(1 < count < len(want["log.csv"].splitlines()) for count in rows) >= 5
 
 
+@pytest.mark.slow
 def test_two_commands_in_one_directory(tmp_path):
     process = start("--directory", str(tmp_path), "--steps", "100000", "--log-every", "100")
     try:
@@ -351,6 +352,7 @@ def test_disks_of_every_small_size(tmp_path):
     assert filled >= 4
 
 
+@pytest.mark.slow
 def test_a_training_whose_report_cannot_be_written_is_kept(tmp_path):
     words = ["train", *SETS, *SMALL, "--steps", "2", "--log-every", "1", "--directory", str(tmp_path)]
     line = f"exec {shlex.join([sys.executable, '-m', 'signalprop', *words])} >/dev/full"

@@ -109,6 +109,7 @@ def test_broken_off_anywhere_and_resumed_is_the_same_training(tmp_path, after, c
         assert torch.equal(one, other)
 
 
+@pytest.mark.slow
 def test_a_killed_process_resumes_to_the_same_log_byte_for_byte(tmp_path):
     options = [word for name, value in OPTIONS.items() for word in ("--set", f"{name}={value}")]
     sizes = ["--width", "8", "--state", "8", "--heads", "2", "--dropout", "0.1"]
