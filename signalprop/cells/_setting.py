@@ -122,8 +122,8 @@ def setting_of(
     std, driven = _inputs(record, width, before + steps, input_std, inputs)
     return Setting(
         name, record, width, steps, g, law, numbers, _leak(leak, name, record), way, same, before, std, driven,
-        _biases(name, record, width, biases, memory), whole_number(draws, "draws", 1, MAX_DRAWS), seed_of(seed),
-        _times(times, steps),
+        _biases(name, record, width, biases, memory, _shaken(std, driven)), whole_number(draws, "draws", 1, MAX_DRAWS),
+        seed_of(seed), _times(times, steps),
     )  # fmt: skip
 
 
@@ -173,14 +173,22 @@ def _inputs(record: Cell, n: int, steps: int, input_std: Any, inputs: Any) -> tu
     return 1.0, array
 
 
-def _biases(name: str, record: Cell, n: int, biases: Any, memory: Any) -> dict[str, Floats]:
+def _shaken(std: float, inputs: str | Floats) -> float:
+    """What inputs that change from step to step add: root mean square over gates and units of the deviation over the steps."""
+    if isinstance(inputs, str):
+        return std if inputs == "fresh" else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.sqrt(float(inputs.var(axis=0).mean()))
+
+
+def _biases(name: str, record: Cell, n: int, biases: Any, memory: Any, shaken: float) -> dict[str, Floats]:
     if isinstance(biases, str):
         one_of(biases, ("chrono",), "biases")
         if not record.memory:
             raise ValueError(f"biases='chrono' are those of gates that keep, which cell={name!r} does not have.")
         if memory is None:
             raise ValueError("biases='chrono' needs memory=, the number of steps that the slowest units remember.")
-        kept = chrono_biases(n, memory)
+        kept = chrono_biases(n, memory, shaken)
         return {gate: sign * kept for gate, sign in record.memory.items()}
     if memory is not None:
         raise ValueError(f"memory belongs to biases='chrono', got memory={shown(memory)} without it.")

@@ -152,8 +152,11 @@ def gradient_energies(
         draw, of shape (burn_in + horizon, gates, n), for one gate also (burn_in + horizon, n).
     biases
         A dict of numbers, or arrays of shape (n,), by name (`Cell.biases`; ``"state"`` for one gate), which are zero where left
-        out. Or ``"chrono"``, for gated cells: `signalprop.meanfield.chrono_biases` of `memory` steps. PyTorch has two vectors per
-        gate, of which the sum counts; for a GRU, ``"candidate"`` and ``"candidate_hidden"`` are those of n.
+        out. Or ``"chrono"``, for gated cells: `signalprop.meanfield.chrono_biases` of `memory` steps, which makes up for inputs
+        that shake the gates, of standard deviation at most 10: `input_std` of fresh ones; of an array the deviation over the
+        steps, root mean square over gates and units; constant ones shake nothing. For biases that make up for nothing give
+        ``chrono_biases(n, memory)`` in a dict. PyTorch has two vectors per gate, of which the sum counts; for a GRU,
+        ``"candidate"`` and ``"candidate_hidden"`` are those of n.
     memory
         For ``biases="chrono"``.
     leak

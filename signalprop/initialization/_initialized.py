@@ -23,7 +23,8 @@ class Row:
     law
         What it was set to, in words and numbers.
     numbers
-        The numbers in it: ``scale``, ``std``, ``leak``, ``lowest``, ``highest``, as far as they apply.
+        The numbers in it: ``scale``, ``std``, ``leak``, ``lowest``, ``highest``, and the ``input_std`` that these are for, as far
+        as they apply.
     """
 
     parameter: str

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from signalprop._checks import flag, positive_float, real_number, shown
@@ -24,7 +25,6 @@ from signalprop.initialization._torch_fill import (
     orthogonal,
     require_fillable,
     require_own_memory,
-    whole_copy,
 )
 from signalprop.initialization.starts import BIAS_LAWS, KERNEL_KINDS, STARTS, Start, expected_biases, longest_odds
 
@@ -129,6 +129,7 @@ class Plan:
     fills: list[Fill] = field(default_factory=list)
     _seen: dict[torch.Tensor, tuple[Row, ...]] = field(default_factory=dict)
     _scales: dict[RecurrentLayer, float] = field(default_factory=dict)
+    _stds: dict[RecurrentLayer, float] = field(default_factory=dict)
 
     def add(self, tensor: torch.Tensor, rows: tuple[Row, ...], draw: Callable[[], torch.Tensor]) -> None:
         """One more, unless it is there already."""
@@ -152,7 +153,7 @@ class Plan:
             self._scales[layer] = self._kernel(layer, _start_of(layer))
         if wish.input_kernel:
             self._input_kernel(layer)
-        if wish.law is not None and _cell_of(layer).memory:
+        if wish.law is not None and has_memory_gates(layer):
             self._biases(layer, _cell_of(layer), wish.law)
 
     def _linear_kernel(self, layer: RecurrentLayer, scales: EntryScale) -> float:
@@ -219,7 +220,15 @@ class Plan:
             self.add(tensor, (row,), lambda: orthogonal(tensor, blocks, g, wish.generator))
 
     def input_std(self, layer: RecurrentLayer) -> float:
-        """What inputs and biases add to the preactivations of a layer: as given, or from its weights as they are."""
+        """What inputs and biases add to the preactivations of a layer: as given, or from its weights as they are.
+
+        Biases count where they only add; in a layer with gates, where they set its memory, they do not.
+        """
+        if layer not in self._stds:
+            self._stds[layer] = self._input_std(layer)
+        return self._stds[layer]
+
+    def _input_std(self, layer: RecurrentLayer) -> float:
         given, name = self.wish.input_std, layer.name("weight_ih")
         if isinstance(given, Mapping):
             if name not in given:
@@ -230,23 +239,24 @@ class Plan:
         if given is not None or self.wish.input_kernel:
             return 1.0 if given is None else given
         squares = [mean_square(layer.value("weight_ih"))]
-        if layer.has_biases:
+        if layer.has_biases and not has_memory_gates(layer):
             squares.append(mean_square(layer.value("bias_ih") + layer.value("bias_hh")))
         if any(math.isnan(one) for one in squares):  # the meta device has no numbers
             return 1.0
         kernel, bias = (*squares, 0.0)[:2]
-        s = math.sqrt(kernel * self._input_energy(layer) + bias)
-        if not s <= LARGEST_STD:
+        s = math.sqrt(kernel * self._input_energy(layer, roughly=True) + bias)
+        largest = _largest_std(layer)
+        if not s <= largest:
             raise ValueError(
-                f"inputs add {s:.3g} to the preactivations of {name} as it is, more than {LARGEST_STD:g}; initialize it before, "
+                f"inputs add {s:.3g} to the preactivations of {name} as it is, more than {largest:g}; initialize it before, "
                 "or give input_std."
             )
         return s if s >= SMALLEST_STD else 0.0
 
-    def _input_energy(self, layer: RecurrentLayer) -> float:
+    def _input_energy(self, layer: RecurrentLayer, roughly: bool = False) -> float:
         """Squared length of the inputs of a layer: one for each feature, or what the states below have."""
         features = int(layer.value("weight_ih").shape[-1])
-        energies = [self._state_energy(below) for below in layer.below] or [1.0]
+        energies = [self._state_energy(below, roughly) for below in layer.below] or [1.0]
         return features * sum(energies) / len(energies)
 
     def _input_kernel(self, layer: RecurrentLayer) -> None:
@@ -265,8 +275,11 @@ class Plan:
         row = Row(layer.name("weight_ih"), "input kernel", law, {"std": std, "input_std": s})
         self.add(tensor, (row,), lambda: gaussian(tensor, std, wish.generator))
 
-    def _state_energy(self, layer: RecurrentLayer) -> float:
-        """Mean square of the states of a layer that was planned before."""
+    def _state_energy(self, layer: RecurrentLayer, roughly: bool) -> float:
+        """Mean square of the states of a layer that was planned before.
+
+        Roughly: Gaussian kernels stand for the identity in a layer with gates, whose states have up to twice their energy.
+        """
         start, wish, name = _start_of(layer), self.wish, layer.name("weight_hh")
         if wish.horizon is None:
             raise ValueError(
@@ -274,8 +287,12 @@ class Plan:
             )
         kind = "gaussian" if wish.linear is not None else wish.kind or start.kind
         leak = wish.leak if wish.kind is not None else start.leak
-        signed = {gate: sign * expected_biases(wish.law, wish.horizon) for gate, sign in _cell_of(layer).memory.items()}
-        energy = start.state_energy(kind, self._scales[layer], self.input_std(layer), wish.horizon, signed)
+        s, memory = self.input_std(layer), _cell_of(layer).memory
+        if roughly and memory:
+            kind = "gaussian"
+        keeps = expected_biases(wish.law, wish.horizon, s) if memory else np.zeros(1)
+        signed = {gate: sign * keeps for gate, sign in memory.items()}
+        energy = start.state_energy(kind, self._scales[layer], s, wish.horizon, signed)
         if math.isnan(energy) or (kind == "identity" and leak is not None):
             raise ValueError(
                 f"kind='identity' gives {name} states whose size no theory here has, and the layer above needs it; leave "
@@ -292,25 +309,22 @@ class Plan:
                 f"{layer.home or 'module'} ({kind}) has bias=False, and its memory is set by biases of its gates: build it with "
                 "bias=True, or give biases=None to fill its kernels alone."
             )
-        odds, blocks = longest_odds(wish.horizon), len(cell.gates)
+        from signalprop.initialization._torch_gates import GateLaw, without_memory  # loads SciPy
+
+        found, blocks = GateLaw(law, longest_odds(wish.horizon), self.input_std(layer)), len(cell.gates)
         given, other = (self._real(layer, role, (blocks * layer.units,)) for role in ("bias_ih", "bias_hh"))
-        memory = f"{odds + 1.0:.7g} steps"
-        words = f"log U(1, {odds:.7g}): memories of 2 to {memory}"
-        if law == "constant" or odds == 1.0:
-            words = f"{math.log(odds):.4g} = log {odds:.7g}: a memory of {memory}"
+        words, ends = found.words(), found.ends()
         (keeps,) = (_words(gate) for gate, sign in cell.memory.items() if sign > 0)
-        lowest = 0.0 if law == "chrono" else math.log(odds)
         rows = []
         for gate, sign in sorted(cell.memory.items(), key=lambda one: -one[1]):
-            ends = sorted((sign * lowest, sign * math.log(odds)))
+            lowest, highest = sorted(sign * end + 0.0 for end in ends)
             law_here = words if sign > 0 else f"minus that of the {keeps}"
-            rows.append(
-                Row(layer.name("bias_ih"), _words(gate), law_here, {"lowest": ends[0] + 0.0, "highest": ends[1] + 0.0})
-            )
-        self.add(given, tuple(rows), lambda: _gate_biases(given, cell, law, odds, wish.generator))
+            numbers = {"lowest": lowest, "highest": highest, "input_std": found.input_std}
+            rows.append(Row(layer.name("bias_ih"), _words(gate), law_here, numbers))
+        self.add(given, tuple(rows), lambda: found.drawn(given, cell, wish.generator))
         gates = "both gates" if len(cell.memory) > 1 else keeps
         zero = Row(layer.name("bias_hh"), gates, "0, PyTorch adds it to bias_ih", {"lowest": 0.0, "highest": 0.0})
-        self.add(other, (zero,), lambda: _gate_biases(other, cell, None, odds, wish.generator))
+        self.add(other, (zero,), lambda: without_memory(other, cell))
 
     def _real(self, layer: RecurrentLayer, role: str, shape: tuple[int, ...]) -> torch.Tensor:
         """A parameter of real numbers in the shape that its role asks for, fit to be filled."""
@@ -353,25 +367,17 @@ def has_memory_gates(layer: RecurrentLayer) -> bool:
     return layer.cell is not None and bool(_cell_of(layer).memory)
 
 
+def _largest_std(layer: RecurrentLayer) -> float:
+    """What inputs may add to the preactivations of a layer."""
+    if not has_memory_gates(layer):
+        return LARGEST_STD
+    from signalprop.meanfield.memory import LARGEST_INPUT
+
+    return LARGEST_INPUT
+
+
 def _words(gate: str) -> str:
     return gate.replace("_", " ")
-
-
-def _gate_biases(
-    tensor: torch.Tensor, cell: Cell, law: str | None, odds: float, generator: torch.Generator | None
-) -> torch.Tensor:
-    """The vector of biases with those gates replaced that have to do with memory."""
-    values = whole_copy(tensor)
-    with torch.no_grad():
-        blocks = dict(zip(cell.gates, values.chunk(len(cell.gates)), strict=True))
-        one = torch.zeros_like(blocks[cell.gates[0]])
-        if law == "chrono":
-            one.uniform_(1.0, odds, generator=generator).log_()
-        elif law == "constant":
-            one.fill_(math.log(odds))
-        for gate, sign in cell.memory.items():
-            blocks[gate].copy_(one * sign)
-    return values
 
 
 def _all_of(blocks: int) -> str:

@@ -55,14 +55,15 @@ def longest_odds(horizon: int) -> float:
     return max(horizon - 1.0, 1.0)
 
 
-def expected_biases(law: str | None, horizon: int | None) -> Floats:
+def expected_biases(law: str | None, horizon: int | None, input_std: float) -> Floats:
     """Biases of the gate that keeps the state, of units that stand for all: equal parts of the law, or zeros."""
     if law is None or horizon is None:
         return np.zeros(1)
+    from signalprop.meanfield import keeping_bias
+
     odds = longest_odds(horizon)
-    return (
-        np.log1p((np.arange(_UNITS) + 0.5) / _UNITS * (odds - 1.0)) if law == "chrono" else np.full(1, math.log(odds))
-    )
+    parts = (np.arange(_UNITS) + 0.5) / _UNITS
+    return keeping_bias(np.log1p(parts * (odds - 1.0)) if law == "chrono" else [math.log(odds)], input_std)
 
 
 def _critical_tanh(input_std: float) -> float:

@@ -98,8 +98,8 @@ def init_recurrent_(
     r"""Start every RNN, GRU, LSTM and cell in a module for a memory: its recurrent kernels, and the biases of its gates.
 
     ``init_recurrent_(lstm, 200)`` fills the recurrent kernels of all layers and directions and sets the biases of the gates
-    that keep the state, so that units remember for 2 to 200 steps. What was set is returned as a table. Nothing is changed if
-    any part cannot be filled; a parameter that modules share is filled once.
+    that keep the state, so that units remember for 2 to 200 steps whatever inputs do to the gates. What was set is returned as a
+    table. Nothing is changed if any part cannot be filled; a parameter that modules share is filled once.
 
     Parameters
     ----------
@@ -110,9 +110,11 @@ def init_recurrent_(
         does not depend on it.
     input_std
         s, what inputs and biases add to a preactivation: its standard deviation over units, steps and sequences, 0 or 1e-6 to
-        100. The scale of tanh depends on it. One number for all layers, or a number for the name of each ``weight_ih``, as
-        `input_std_of` measures them. Left out it is worked out from the weights as they are, for inputs of unit variance per
-        feature, and for layers above the first from mean-field theory of the states below; with `input_kernel` it is 1.
+        100; for gates that keep the state at most 10. The scale of tanh and the biases of these gates depend on it. One number
+        for all layers, or a number for the name of each ``weight_ih``, as `input_std_of` measures them. Left out it is worked
+        out from the weights as they are, for inputs of unit variance per feature, and for layers above the first from
+        mean-field theory of the states below; with `input_kernel`, and on the meta device, which has no numbers, it is 1.
+        Biases count in a plain RNN, where they only add, and not beside gates, whose memory they set.
     kind
         Of the recurrent kernels, each gate by itself:
 
@@ -133,12 +135,14 @@ def init_recurrent_(
         of an LSTM gets the negative. Of PyTorch's two vectors ``bias_ih`` gets these numbers and ``bias_hh`` zeros, for these
         gates alone.
 
-        - ``"chrono"``: log u, u uniform in [1, T - 1], drawn for each unit: memories of 2 to T steps.
-        - ``"constant"``: log(T - 1) for all, which keeps 1 - 1/T of the state per step.
+        - ``"chrono"``: b = log u, u uniform in [1, T - 1], drawn for each unit: memories of 2 to T steps.
+        - ``"constant"``: b = log(T - 1) for all, which keeps 1 - 1/T of the state per step.
         - ``"auto"``: ``"chrono"``; but None where an option of the linear theory is given, or no horizon.
         - None: biases stay as they are.
 
-        For a horizon of 1 or 2 both are 0, gates half open: the shortest memory that the law has.
+        For a horizon of 1 or 2 both have b = 0, gates half open: the shortest memory that the law has. In place of b stands
+        b' with E sigmoid(b' + s z)^2 = sigmoid(b)^2, z standard normal and s what inputs add (`meanfield.keeping_bias`): with
+        inputs, gates then keep as much energy per step as they would without. Long memories get about s^2/2 more.
     input_kernel
         Fill ``weight_ih`` too, Gaussian with standard deviation ``input_std/sqrt(input_size)``, so that inputs of unit variance
         per feature add `input_std` to each preactivation. Layers above the first get states h instead; there it is
@@ -161,8 +165,8 @@ def init_recurrent_(
     ValueError
         No recurrent kernel in the module, or a quantised one; a parameter that is computed from others (weight norm, pruning);
         gates without biases (``bias=False``); the identity for an LSTM with ``proj_size``; one parameter that would be filled in
-        two ways; weights that are not finite, where `input_std` is worked out from them; options that contradict each other, or
-        values out of range; tensors as in `ginibre_`.
+        two ways; weights that are not finite, where `input_std` is worked out from them; inputs that add more than 10 to a gate;
+        options that contradict each other, or values out of range; tensors as in `ginibre_`.
 
     Notes
     -----
@@ -170,10 +174,20 @@ def init_recurrent_(
     h <- W h, and for tanh while its signal is small. A gate multiplies the state by sigmoid(b + ..) per step, one half for b =
     0, so nothing is left of it after T steps whatever W is.
 
-    Status H. Median of 8 draws of the log-energy of a gradient carried back over T = 200 steps, n = 256, inputs that add 1:
-    -4.9 for an LSTM (as PyTorch makes it -213, with kernels at the scale of linear theory -183), -4.5 for a GRU (-205, -168),
-    -1.1 for tanh, -2.8 for relu. With inputs that add 3 it is -26 for an LSTM and -22 for a GRU: they shake the gates open. For
-    relu h is about the absolute value of a random walk, and a gradient passes those units that have not been 0 on the way.
+    Status H. Median of 8 draws of the log-energy of a gradient carried back over T = 200 steps, n = 256, by inputs that add s (in
+    brackets with biases that make up for nothing):
+
+    ==== ============ ============
+    s    LSTM         GRU
+    ==== ============ ============
+    0.3  -3.3 (-3.4)  -2.9 (-3.0)
+    1    -3.5 (-4.8)  -3.2 (-4.5)
+    3    -3.4 (-25.7) -3.1 (-23.5)
+    ==== ============ ============
+
+    As PyTorch makes them, s = 1: LSTM -213, GRU -205, with kernels at the scale of linear theory -183 and -168. The start of tanh
+    has -1.1 there, that of relu -2.8: its h is about the absolute value of a random walk, and a gradient passes those units that
+    have not been 0 on the way.
 
     Mean-field theory: Chen, Pennington and Schoenholz (arXiv:1806.05394); biases: Tallec and Ollivier (arXiv:1804.11188); the
     identity for relu: Le, Jaitly and Hinton (arXiv:1504.00941).
@@ -186,12 +200,19 @@ def init_recurrent_(
     Examples
     --------
     >>> from torch import nn
-    >>> init_recurrent_(nn.LSTM(8, 64), 200)
+    >>> init_recurrent_(nn.LSTM(8, 512), 200)
     parameter     part             set to
     weight_hh_l0  kernel, 4 gates  orthogonal
     bias_ih_l0    forget gate      log U(1, 199): memories of 2 to 200 steps
                   input gate       minus that of the forget gate
     bias_hh_l0    both gates       0, PyTorch adds it to bias_ih
+    All else stays as it was.
+    >>> init_recurrent_(nn.GRU(8, 512), 200, input_std=1.0)
+    parameter     part             set to
+    weight_hh_l0  kernel, 3 gates  orthogonal
+    bias_ih_l0    update gate      log U(1, 199), plus what makes up for inputs of
+                                   std 1: memories of 2 to 200 steps
+    bias_hh_l0    update gate      0, PyTorch adds it to bias_ih
     All else stays as it was.
     >>> init_recurrent_(nn.RNN(8, 64, num_layers=2), 100, criterion="bounded") == ["weight_hh_l0", "weight_hh_l1"]
     True

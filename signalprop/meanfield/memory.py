@@ -21,6 +21,7 @@ from signalprop.meanfield._gates import LARGEST_BIAS, MAX_UNITS
 
 Floats = NDArray[np.float64]
 LARGEST_INPUT = 10.0
+_POINTS = 1 << 20  # of all quadratures at a time, which bounds the memory
 
 
 def keeping_bias(bias: ArrayLike, input_std: float) -> Floats:
@@ -123,7 +124,9 @@ def _keeping(b: Floats, s: float) -> Floats:
     if s == 0.0 or b.size == 0:
         return b
     distinct, back = np.unique(b, return_inverse=True)
-    return _solved(distinct, s)[back.reshape(-1)].reshape(b.shape)
+    parts = -(-distinct.size * _rule(s)[0].size // _POINTS)
+    found = np.concatenate([_solved(part, s) for part in np.array_split(distinct, parts)])
+    return found[back.reshape(-1)].reshape(b.shape)
 
 
 def _solved(b: Floats, s: float) -> Floats:
@@ -148,9 +151,11 @@ def _solved(b: Floats, s: float) -> Floats:
         low, high = np.where(away < 0.0, x, low), np.where(away > 0.0, x, high)
         new = x - sign * away / slope
         new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
-        if (np.abs(new - x) <= 1e-15 * np.maximum(np.abs(x), 1.0)).all():
-            break
+        # The error is squared from here to there, and beyond that rounding moves x.
+        last = (np.abs(new - x) <= 1e-9 * np.maximum(np.abs(x), 1.0)).all()
         x = new
+        if last:
+            break
     return x
 
 

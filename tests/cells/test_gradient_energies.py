@@ -128,12 +128,25 @@ def test_a_gradient_that_died_is_minus_infinity():
 
 
 def test_chrono_biases_go_to_the_gates_that_keep():
-    kept = chrono_biases(8, 30.0)
-    for name, biases in (
-        ("lstm", {"forget_gate": kept, "input_gate": -kept}),
-        ("gru", {"update_gate": kept}),
-    ):
-        assert np.array_equal(logs(name, biases="chrono", memory=30.0), logs(name, biases=biases))
+    """And make up for inputs that change from step to step: by default of standard deviation 1."""
+    rng = np.random.default_rng(0)
+    for name in ("lstm", "gru"):
+        shape = (6, len(CELLS[name].gates), 8)
+        still = np.broadcast_to(rng.standard_normal(shape[1:]), shape)
+        # -0.7 and 0.7 at every second step around an offset that does not count.
+        moving = still + 0.7 * (-1.0) ** np.arange(6)[:, None, None]
+        for given, shaken in (
+            ({}, 1.0),
+            ({"input_std": 2.5}, 2.5),
+            ({"input_std": 0.0}, 0.0),
+            ({"inputs": "constant"}, 0.0),
+            ({"inputs": still}, 0.0),
+            ({"inputs": moving}, 0.7),
+        ):
+            kept = chrono_biases(8, 30.0, shaken)
+            biases = {"forget_gate": kept, "input_gate": -kept} if name == "lstm" else {"update_gate": kept}
+            found = logs(name, biases="chrono", memory=30.0, **given)
+            np.testing.assert_allclose(found, logs(name, biases=biases, **given), rtol=1e-12, atol=1e-12)
 
 
 def test_progress_counts_draws():
@@ -170,6 +183,7 @@ def test_progress_counts_draws():
         ({"biases": 1.0}, "biases must be a dict"),
         ({"biases": "chrono", "memory": 9.0}, "which cell='tanh' does not have"),
         ({"cell": "gru", "biases": "chrono"}, "needs memory="),
+        ({"cell": "gru", "biases": "chrono", "memory": 9.0, "input_std": 11.0}, "between 0 and 10, got 11.0"),
         ({"memory": 9.0}, "memory belongs to"),
         ({"times": [3, 2]}, "times must be increasing"),
         ({"times": [7]}, "times must be at most 6"),

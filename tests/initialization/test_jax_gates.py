@@ -9,6 +9,7 @@ from jax import numpy as jnp
 from scipy import stats
 
 from signalprop.initialization.jax import chrono, orthogonal
+from signalprop.meanfield import keeping_bias
 
 KEY = jax.random.key(3)
 
@@ -38,6 +39,17 @@ def test_the_law(horizon):
     assert b.max() <= math.log(horizon - 1) + 1e-6
 
 
+@pytest.mark.parametrize("horizon", [1, 3, 200, 10**6])
+@pytest.mark.parametrize("input_std", [0.3, 3.0, 10.0])
+def test_what_makes_up_for_inputs(horizon, input_std):
+    """b' of the same b as without inputs, by the table against the solution."""
+    plain = np.asarray(chrono(horizon)(KEY, (500,)), np.float64)
+    init = chrono(horizon, (-1, 1), input_std)
+    found = np.asarray(jax.jit(init, static_argnums=1)(KEY, (1000,)), np.float64)
+    np.testing.assert_allclose(found[500:], keeping_bias(plain, input_std), rtol=0, atol=1e-4)
+    np.testing.assert_array_equal(found[:500], -found[500:])
+
+
 @pytest.mark.parametrize("signs", [(-1, 1, 0, 0), (0, 1, 0), (1, 0, 0), (1,), (-1,)])
 def test_signs_say_which_gate_gets_it(signs):
     b = np.asarray(chrono(100, signs)(KEY, (50 * len(signs),))).reshape(len(signs), 50)
@@ -61,10 +73,10 @@ def test_types_jit_and_vmap(dtype):
         assert layers.shape == (3, *shape)
 
 
-def energies(cell, gates, kernel, bias, key, horizon=100, n=64):
+def energies(cell, gates, input_std, kernel, bias, key, horizon=100, n=64):
     """Of a random gradient at the last state and when it has arrived at the first: a cell written out, with unit inputs."""
     inputs, last = jax.random.split(key)
-    x = jax.random.normal(inputs, (horizon, gates * n))
+    x = input_std * jax.random.normal(inputs, (horizon, gates * n))
     carry = (jnp.zeros(n), jnp.zeros(n))
 
     def run(start):
@@ -77,9 +89,9 @@ def energies(cell, gates, kernel, bias, key, horizon=100, n=64):
     return sent, back(sent)[0]
 
 
-def median_log_gradient(cell, gates, kernels, biases, keys):
+def median_log_gradient(cell, gates, input_std, kernels, biases, keys):
     """Median over draws of the logarithm of their ratio."""
-    both = jax.vmap(lambda *draw: energies(cell, gates, *draw))(kernels, biases, keys)
+    both = jax.vmap(lambda *draw: energies(cell, gates, input_std, *draw))(kernels, biases, keys)
     # Doubles, as the squares of what is left are below the smallest float32.
     before, after = (sum((np.asarray(g, np.float64) ** 2).sum(1) for g in some) for some in both)
     return float(np.median(np.log(after / before)))
@@ -101,14 +113,15 @@ def gru(state, u, kernel, bias):
 
 
 @pytest.mark.parametrize(("cell", "signs"), [(lstm, (-1, 1, 0, 0)), (gru, (0, 1, 0))])
-def test_the_gradient_flows(cell, signs):
+@pytest.mark.parametrize("s", [1.0, 3.0])
+def test_the_gradient_flows(cell, signs, s):
     n, gates = 64, len(signs)
     keys, kernels, biases = (jax.random.split(jax.random.key(seed), 8) for seed in range(3))
     w = jax.vmap(lambda key: orthogonal()(key, (n, gates * n)))(kernels)
     plain = jax.vmap(lambda key: jax.nn.initializers.orthogonal()(key, (n, gates * n)))(kernels)
-    b = jax.vmap(lambda key: chrono(100, signs)(key, (gates * n,)))(biases)
-    assert abs(median_log_gradient(cell, gates, w, b, keys)) < 8.0
-    assert median_log_gradient(cell, gates, plain, 0.0 * b, keys) < -30.0
+    b = jax.vmap(lambda key: chrono(100, signs, s)(key, (gates * n,)))(biases)
+    assert abs(median_log_gradient(cell, gates, s, w, b, keys)) < 6.0
+    assert median_log_gradient(cell, gates, s, plain, 0.0 * b, keys) < -30.0
 
 
 @pytest.mark.parametrize(
@@ -117,6 +130,7 @@ def test_the_gradient_flows(cell, signs):
         (lambda: chrono(0), "horizon must be at least 1, got 0"),
         (lambda: chrono(10, ()), r"signs must be 1, -1 or 0 for each gate, got \(\)"),
         (lambda: chrono(10, (2,)), r"signs must be 1, -1 or 0 for each gate, got \(2,\)"),
+        (lambda: chrono(10, (1,), 11.0), "input_std must lie between 0 and 10, got 11.0; normalise inputs"),
         (
             lambda: chrono(10, (0, 1, 0))(KEY, (10,)),
             r"shape must be \(gates \* n,\) where signs=.* has one for each of 3 gates, got \(10,\)",

@@ -30,6 +30,7 @@ CELLS = {
     "gru": lambda: nn.GRUCell(3, 24),
     "lstm": lambda: nn.LSTMCell(3, 24),
 }
+KEEPS = {"gru": "update_gate", "lstm": "forget_gate"}
 
 
 def seeded(seed):
@@ -73,8 +74,11 @@ def test_what_each_module_gets(cell, more):
             for gate, values in given.items():
                 if gate not in known.memory:
                     assert torch.equal(values, kept[gate])
-            keeps = given["forget_gate" if cell == "lstm" else "update_gate"]
-            assert 0.0 <= float(keeps.min()) < float(keeps.max()) <= math.log(49)
+            keeps = given[KEEPS[cell]]
+            (row,) = (row for row in done.rows if (row.parameter, row.part) == (name, KEEPS[cell].replace("_", " ")))
+            low, high = meanfield.keeping_bias([0.0, math.log(49)], row.numbers["input_std"])
+            assert (row.numbers["lowest"], row.numbers["highest"]) == (low, high)
+            assert low - 1e-6 <= float(keeps.min()) < float(keeps.max()) <= high + 1e-6
             if cell == "lstm":
                 assert torch.equal(given["input_gate"], -keeps)
         elif name.startswith("bias_hh") and known.memory:
@@ -150,8 +154,8 @@ def test_every_kind_of_kernel(cell, scale):
 def test_the_law_of_the_biases(cell, horizon):
     n = 1000
     module = (nn.GRUCell if cell == "gru" else nn.LSTMCell)(1, n, dtype=torch.float64)
-    init_recurrent_(module, horizon, kind="identity", generator=seeded(2))
-    keeps = GATES[cell].gates.index("update_gate" if cell == "gru" else "forget_gate")
+    init_recurrent_(module, horizon, kind="identity", input_std=0.0, generator=seeded(2))
+    keeps = GATES[cell].gates.index(KEEPS[cell])
     u = module.bias_ih.detach().chunk(len(GATES[cell].gates))[keeps].exp().numpy()
     assert stats.kstest((u - 1.0) / (horizon - 2.0), "uniform").pvalue > 0.01
     # What a unit keeps per step without other inputs, 1 - 1/memory.
@@ -159,18 +163,88 @@ def test_the_law_of_the_biases(cell, horizon):
     assert 2.0 <= memory.min() < memory.max() <= horizon + 1e-6
 
 
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize("input_std", [0.3, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("horizon", [3, 200])
+def test_the_law_of_the_biases_makes_up_for_inputs(cell, input_std, horizon):
+    """What they keep under such inputs is what log u would keep without: sigmoid(log u) = 1 - 1/(1 + u)."""
+    module = (nn.GRUCell if cell == "gru" else nn.LSTMCell)(1, 500)
+    init_recurrent_(module, horizon, kind="identity", input_std=input_std, generator=seeded(2))
+    keeps = GATES[cell].gates.index(KEEPS[cell])
+    found = module.bias_ih.detach().double().chunk(len(GATES[cell].gates))[keeps].numpy()
+    z = np.linspace(-9.0, 9.0, 4001)
+    shares = 1.0 / (1.0 + np.exp(-found[:, None] - input_std * z))
+    energy = (shares**2 @ np.exp(-0.5 * z * z)) * (z[1] - z[0]) / math.sqrt(2.0 * math.pi)
+    u = np.sqrt(energy) / (1.0 - np.sqrt(energy))
+    assert stats.kstest((u - 1.0) / (horizon - 2.0), "uniform").pvalue > 0.01
+
+
+def test_what_the_table_says_of_inputs():
+    def of(input_std, **more):
+        done = init_recurrent_(nn.GRU(3, 8), 200, input_std=input_std, generator=seeded(0), **more)
+        return next(row.law for row in done.rows if row.parameter == "bias_ih_l0")
+
+    assert of(1.0) == "log U(1, 199), plus what makes up for inputs of std 1: memories of 2 to 200 steps"
+    assert of(0.1) == of(0.0) == "log U(1, 199): memories of 2 to 200 steps"
+    b = float(meanfield.keeping_bias(math.log(199), 2.0))
+    assert (
+        of(2.0, biases="constant") == f"{b:.4g} = log 199 plus what makes up for inputs of std 2: a memory of 200 steps"
+    )
+
+
+def test_what_inputs_add_to_gates_is_read_from_the_weights():
+    """From W x alone: the biases that a start has set before do not shake anything."""
+    features = 100  # enough for what they add to different gates to be independent
+    module = nn.LSTM(features, 60, num_layers=2, bidirectional=True, dtype=torch.float64)
+    with torch.no_grad():
+        for name, value in module.named_parameters():
+            if name.startswith("bias"):
+                value.zero_()  # those of the candidate stand still, but the states that mean-field theory has know none
+        for end in ("", "_reverse"):
+            getattr(module, f"weight_ih_l0{end}").normal_(std=2.0 / math.sqrt(features), generator=seeded(1))
+            getattr(module, f"weight_ih_l1{end}").normal_(generator=seeded(2))
+    first, again = (init_recurrent_(module, 100, generator=seeded(3)) for _ in range(2))
+    assert first.rows == again.rows
+    added = {row.parameter: row.numbers["input_std"] for row in first.rows if row.part == "forget gate"}
+    below = nn.LSTM(features, 60, bidirectional=True, dtype=torch.float64)
+    with torch.no_grad():
+        for name, value in below.named_parameters():
+            value.copy_(getattr(module, name))
+        x = torch.randn(400, 8, features, dtype=torch.float64, generator=seeded(4))
+        states = below(x)[0][100:300]
+        for end in ("", "_reverse"):
+            measured = float((x @ getattr(module, f"weight_ih_l0{end}").T).std())
+            assert added[f"bias_ih_l0{end}"] == pytest.approx(measured, rel=0.1)
+            measured = float((states @ getattr(module, f"weight_ih_l1{end}").T).std())
+            assert added[f"bias_ih_l1{end}"] == pytest.approx(measured, rel=0.3)
+
+
+@pytest.mark.parametrize("kind", ["identity", "gaussian", "orthogonal"])
+@pytest.mark.parametrize("leak", [None, 0.2])
+def test_stacks_of_every_kind(kind, leak):
+    lstm = nn.LSTM(5, 16, num_layers=3)
+    done = init_recurrent_(lstm, 50, kind=kind, leak=leak if kind == "identity" else None)
+    assert "bias_ih_l2" in done
+
+
 @pytest.mark.parametrize("law", ["chrono", "constant"])
 def test_short_horizons_and_the_constant_law(law):
     for horizon in (1, 2):
         lstm = nn.LSTM(2, 8)
-        done = init_recurrent_(lstm, horizon, biases=law, generator=seeded(0))
+        done = init_recurrent_(lstm, horizon, biases=law, input_std=0.0, generator=seeded(0))
         assert not lstm.bias_ih_l0[:16].any()
         assert "a memory of 2 steps" in str(done)
+        done = init_recurrent_(lstm, horizon, biases=law, input_std=3.0)
+        b = torch.full((8,), float(meanfield.keeping_bias(0.0, 3.0)))
+        torch.testing.assert_close(lstm.bias_ih_l0[:16].detach(), torch.cat([-b, b]))
     lstm = nn.LSTM(2, 8, dtype=torch.float64)
-    init_recurrent_(lstm, 100, biases="constant")
+    init_recurrent_(lstm, 100, biases="constant", input_std=0.0)
     i, f, _, _ = torch.sigmoid(lstm.bias_ih_l0.detach() + lstm.bias_hh_l0.detach()).chunk(4)
     torch.testing.assert_close(f, torch.full_like(f, 1 - 1 / 100))
     torch.testing.assert_close(i, torch.full_like(i, 1 / 100))
+    init_recurrent_(lstm, 100, biases="constant", input_std=2.0)
+    b = torch.full((8,), float(meanfield.keeping_bias(math.log(99.0), 2.0)), dtype=torch.float64)
+    torch.testing.assert_close(lstm.bias_ih_l0[:16].detach(), torch.cat([-b, b]))
 
 
 def test_what_is_asked_of_linear_theory_leaves_biases_alone():
@@ -235,9 +309,14 @@ def test_a_shared_parameter_is_filled_once_or_refused():
         setattr(model[1], name, getattr(model[0], name))
     alone = nn.LSTMCell(3, 8)
     alone.load_state_dict(model[0].state_dict())
-    assert init_recurrent_(model, 30, generator=seeded(1)) == ["0.weight_hh", "0.bias_ih", "0.bias_hh"]
-    init_recurrent_(alone, 30, generator=seeded(1))
+    same = {"input_std": 0.5}
+    assert init_recurrent_(model, 30, generator=seeded(1), **same) == ["0.weight_hh", "0.bias_ih", "0.bias_hh"]
+    init_recurrent_(alone, 30, generator=seeded(1), **same)
     assert torch.equal(model[1].weight_hh, alone.weight_hh)
+    assert torch.equal(model[1].bias_ih, alone.bias_ih)
+    other = {"0.weight_ih": 1.0, "1.weight_ih": 2.0}
+    with pytest.raises(ValueError, match=r"1\.bias_ih and 0\.bias_ih are one parameter, .* inputs of std 2.* std 1"):
+        init_recurrent_(model, 30, input_std=other)
     tied = nn.LSTMCell(3, 8)
     tied.bias_hh = tied.bias_ih
     before = parameters(tied)
@@ -284,6 +363,20 @@ def test_the_gradient_flows(cell):
         medians[start] = np.median(found)
     assert abs(medians["start"]) < 8.0, medians
     assert medians["default"] < -80.0, medians
+
+
+@pytest.mark.parametrize(("s", "most"), [(0.3, 6.0), (1.0, 6.0), (1.5, 6.0), (3.0, 12.0)])
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_the_gradient_flows_whatever_the_inputs_add(cell, s, most):
+    """Biases that make up for nothing leave e^-17 of it at s = 3."""
+    n, horizon = 64, 100
+    found = []
+    for seed in range(8):
+        torch.manual_seed(seed)
+        module = (nn.LSTM if cell == "lstm" else nn.GRU)(n, n, dtype=torch.float64)
+        init_recurrent_(module, horizon, input_std=s, generator=seeded(seed))
+        found.append(log_gradient(module, horizon, s, seeded(seed)))
+    assert abs(np.median(found)) < most
 
 
 def test_inputs_are_read_from_the_weights_where_nothing_is_said():
@@ -341,7 +434,9 @@ def test_the_answer_is_a_list_and_prints_as_a_table():
     lines = str(done).splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].split() == ["parameter", "part", "set", "to"]
-    assert "log U(1, 29): memories of 2 to 30 steps" in " ".join(str(init_recurrent_(nn.GRU(3, 8), 30)).split())
+    assert "log U(1, 29): memories of 2 to 30 steps" in " ".join(
+        str(init_recurrent_(nn.GRU(3, 8), 30, input_std=0.1)).split()
+    )
     assert repr(done) == str(done)
     again = pickle.loads(pickle.dumps(done))
     assert again == done
@@ -373,6 +468,12 @@ def unfilled():
     return rnn
 
 
+def wide(module):
+    with torch.no_grad():
+        module.weight_ih_l0.fill_(20.0)
+    return module
+
+
 class Mine(nn.RNNCellBase):
     def __init__(self):
         super().__init__(3, 4, True, 2)
@@ -383,6 +484,10 @@ REFUSED = [
     (lambda: nn.LSTM(3, 4), {"horizon": 2.5}, "horizon must be a whole number, got 2.5"),
     (lambda: nn.LSTM(3, 4), {"input_std": -1.0}, "input_std must be 0 or lie between 1e-06 and 100, got -1.0"),
     (lambda: nn.LSTM(3, 4), {"input_std": math.nan}, "input_std must be 0 or lie .* got nan"),
+    (lambda: nn.LSTM(3, 4), {"input_std": 11.0}, "input_std must lie between 0 and 10, got 11.0; normalise inputs"),
+    (lambda: wide(nn.GRU(3, 4)), {}, r"inputs add \S+ to the preactivations of weight_ih_l0 as it is, more than 10;"),
+    (lambda: wide(nn.LSTM(3, 4)), {"biases": "constant"}, r"inputs add \S+ to the preactivations .* more than 10;"),
+    (lambda: nn.GRU(3, 4), {"input_std": {"weight_ih_l1": 1.0}}, "no number for weight_ih_l0, only for 'weight_ih_l1'"),
     (lambda: nn.RNN(3, 4), {"input_std": {}}, r"input_std must be a number, or have one for each weight_ih, got \{\}"),
     (lambda: nn.RNN(3, 4), {"input_std": {"weight_ih_l1": 1.0}}, "no number for weight_ih_l0, only for 'weight_ih_l1'"),
     (lambda: nn.RNN(3, 4), {"input_std": {"weight_ih_l0": "1"}}, r"input_std\['weight_ih_l0'\] must be a real number"),

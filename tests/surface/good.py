@@ -108,8 +108,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "figures.reproduce.figures_of": {"quality": "quick", "only": "critical_rnn"},
     "verify.check.run": {"checks": lambda: [verify.Check("one", "here", "ulp", 1.0, lambda: 0.5)]},
     "initialization.jax.ginibre": {"scale": None, "tolerance": None},
-    "initialization.jax.chrono": {"signs": (-1, 1)},
-    "initialization.jax.chrono()": {"signs": (-1, 1), "shape": (6,)},
+    "initialization.jax.chrono": {"signs": (-1, 1), "input_std": 0.5},
+    "initialization.jax.chrono()": {"signs": (-1, 1), "input_std": 0.5, "shape": (6,)},
     "initialization.jax.ginibre()": {"scale": None, "tolerance": None, "shape": (6, 6)},
     "citations.cite": {"field": "real", "topics": ("energy",)},
     "citations.references": {"field": "real", "topics": ("energy",)},
@@ -252,13 +252,13 @@ def drawn_by_jax(horizon: Any, shape: Any, *, scale: Any, **options: Unpack[Scal
     return np.asarray(ginibre(horizon, scale=scale, **options)(jax.random.key(0), shape))
 
 
-def biases_by_jax(horizon: Any, shape: Any, signs: Any) -> np.ndarray:
+def biases_by_jax(horizon: Any, shape: Any, signs: Any, input_std: Any) -> np.ndarray:
     """Biases of gates, as `drawn_by_jax`."""
     import jax
 
     from signalprop.initialization.jax import chrono
 
-    return np.asarray(chrono(horizon, signs)(jax.random.key(0), shape))
+    return np.asarray(chrono(horizon, signs, input_std)(jax.random.key(0), shape))
 
 
 # Functions that public ones give.
