@@ -156,8 +156,8 @@ def chrono(horizon: int, signs: Sequence[int] = (1,), input_std: float = 0.0) ->
         all other gates, whose biases are 0. All gates of a unit have the same u. An LSTM whose gates are stacked as input,
         forget, cell, output has (-1, 1, 0, 0); a GRU stacked as reset, update, new (0, 1, 0).
     input_std
-        s, standard deviation of what inputs add to the preactivations of these gates, 0 to 10: about 0.3 to 1.5 for kernels of
-        variance 1/(input size) or thereabouts and inputs of unit variance. At s = 1 biases rise by up to 0.5, at s = 3 by 4.5.
+        s, standard deviation of what inputs add to the preactivations of these gates, 0 to 10: 1 for input kernels of variance
+        1/(input size) and inputs of unit variance. At s = 1 biases rise by up to 0.5, at s = 3 by up to 4.5.
 
     Returns
     -------
