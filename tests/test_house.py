@@ -124,6 +124,12 @@ def lines_of_bodies(source: str) -> Iterator[tuple[str, int]]:
                 yield node.name, (body[-1].end_lineno or 0) - body[0].lineno + 1
 
 
+def test_no_two_test_files_have_one_name():
+    """pytest imports files without a package by their name alone."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(set(names)) == sorted(names)
+
+
 def test_functions_are_short():
     found = {}
     for path in PACKAGE.rglob("*.py"):

@@ -112,8 +112,10 @@ def gru(state, u, kernel, bias):
     return (1 - z) * jnp.tanh(un + jax.nn.sigmoid(ur + wr) * wn) + z * h, c
 
 
-@pytest.mark.parametrize(("cell", "signs"), [(lstm, (-1, 1, 0, 0)), (gru, (0, 1, 0))])
-@pytest.mark.parametrize("s", [1.0, 3.0])
+@pytest.mark.parametrize(
+    ("cell", "signs"), [pytest.param(lstm, (-1, 1, 0, 0), marks=pytest.mark.slow), (gru, (0, 1, 0))]
+)
+@pytest.mark.parametrize("s", [pytest.param(1.0, marks=pytest.mark.slow), 3.0])
 def test_the_gradient_flows(cell, signs, s):
     n, gates = 64, len(signs)
     keys, kernels, biases = (jax.random.split(jax.random.key(seed), 8) for seed in range(3))

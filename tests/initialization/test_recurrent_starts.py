@@ -365,7 +365,15 @@ def test_the_gradient_flows(cell):
     assert medians["default"] < -80.0, medians
 
 
-@pytest.mark.parametrize(("s", "most"), [(0.3, 6.0), (1.0, 6.0), (1.5, 6.0), (3.0, 12.0)])
+@pytest.mark.parametrize(
+    ("s", "most"),
+    [
+        pytest.param(0.3, 6.0, marks=pytest.mark.slow),
+        (1.0, 6.0),
+        pytest.param(1.5, 6.0, marks=pytest.mark.slow),
+        (3.0, 12.0),
+    ],
+)
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 def test_the_gradient_flows_whatever_the_inputs_add(cell, s, most):
     """Biases that make up for nothing leave e^-17 of it at s = 3."""

@@ -74,8 +74,8 @@ def _under_default(dtype, kind):
     [
         lambda: LRU(16, 64, r_min=0.99, r_max=0.999, dtype=torch.bfloat16),
         lambda: LRU(16, 64, r_min=0.99, r_max=0.999).bfloat16(),
-        lambda: RotRNN(16, 64, heads=4, gamma_min=0.99, dtype=torch.bfloat16),
-        lambda: MAKERS["orthogonal"](16, dtype=torch.bfloat16),
+        pytest.param(lambda: RotRNN(16, 64, heads=4, gamma_min=0.99, dtype=torch.bfloat16), marks=pytest.mark.slow),
+        pytest.param(lambda: MAKERS["orthogonal"](16, dtype=torch.bfloat16), marks=pytest.mark.slow),
     ],
 )
 def test_training_moves_the_dynamics(layer):
