@@ -221,6 +221,7 @@ def outcomes_of(lines, folder, mounts, **changes):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_read_only_working_directory(tmp_path):
     if not mounts_allowed(tmp_path):
         pytest.skip("a directory that root cannot write needs a mount, which is not allowed here")

@@ -177,6 +177,7 @@ def test_floors_do_the_work_they_name(field):
     assert abs(energies_drawn.mean() - float(rnn_energy(30, 5, field))) < 3.9 * error
 
 
+@pytest.mark.slow
 def test_installation_counts_what_is_needed():
     names = {one["extra"]: one for one in installation.sizes()}
     if not names:

@@ -24,6 +24,7 @@ def kill(process):
     process.communicate()
 
 
+@pytest.mark.slow
 def test_killed_twice_and_resumed(tmp_path):
     directory = tmp_path / "run"
     for blocks in (2, 5):
