@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import stats
 
 from benchmarks.cell_trainings.starts import STARTS
+from benchmarks.intervals import interval
 
 CONFIDENCE = 0.95
 REFERENCES = ("default", "orthogonal")
@@ -108,12 +107,3 @@ def _of(one: pd.DataFrame) -> dict[str, Any]:
 def _interior(group: pd.DataFrame, name: tuple[str, str], rate: float) -> bool:
     tuned = group[(group["role"] == "tune") & (group["start"] == name[0]) & (group["recurrent"] == name[1])]
     return bool(tuned["learning_rate"].min() < rate < tuned["learning_rate"].max())
-
-
-def interval(values: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
-    """Mean and its t interval; of no width where all values agree or there is one only."""
-    mean, count = float(values.mean()), len(values)
-    if count == 1:
-        return mean, mean, mean
-    half = float(stats.t.ppf(0.5 + 0.5 * confidence, count - 1) * values.std(ddof=1) / math.sqrt(count))
-    return mean, mean - half, mean + half

@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.intervals import interval
 from signalprop.figures.training import CLASSES, COLUMNS, EXPLODES, STYLES
 
 CONFIDENCE = 0.95
@@ -36,7 +37,7 @@ def _cell(key: dict[str, Any], cell: pd.DataFrame, confidence: float) -> dict[st
     # A NaN gradient is an overflow: it counts as the largest.
     gradient = np.nan_to_num(gradient, nan=np.inf, posinf=np.inf, neginf=-np.inf)
     steps = _median(cell["steps_to_half"].fillna(np.inf).to_numpy())
-    mean, low, high = _mean(cell["accuracy"].to_numpy(), confidence)
+    mean, low, high = interval(cell["accuracy"].to_numpy(), confidence)
     row = key | {
         "seeds": len(cell),
         "scale": cell["scale"].iloc[0],
@@ -51,20 +52,11 @@ def _cell(key: dict[str, Any], cell: pd.DataFrame, confidence: float) -> dict[st
         "chance": 1.0 / CLASSES[key["task"]],
     }
     for name, happened in shares.items():
-        interval = stats.binomtest(int(happened.sum()), len(cell)).proportion_ci(confidence, method="wilson")
-        row |= {name: happened.mean(), f"{name}_low": interval.low, f"{name}_high": interval.high}
+        ends = stats.binomtest(int(happened.sum()), len(cell)).proportion_ci(confidence, method="wilson")
+        row |= {name: happened.mean(), f"{name}_low": ends.low, f"{name}_high": ends.high}
     return row
 
 
 def _median(values: NDArray[np.float64]) -> float:
     """The lower median: always one of the values, so that infinities are no trouble."""
     return float(np.sort(values)[(len(values) - 1) // 2])
-
-
-def _mean(values: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
-    """Mean and its t interval; an interval of no width where all values agree or there is one only."""
-    mean, count = float(values.mean()), len(values)
-    if count == 1:
-        return mean, mean, mean
-    half = float(stats.t.ppf(0.5 + 0.5 * confidence, count - 1) * values.std(ddof=1) / math.sqrt(count))
-    return mean, mean - half, mean + half

@@ -3,8 +3,9 @@ import pandas as pd
 import pytest
 
 from benchmarks.cell_trainings.starts import STARTS
-from benchmarks.cell_trainings.summary import COLUMNS, WORST, interval, summary
+from benchmarks.cell_trainings.summary import COLUMNS, WORST, summary
 from benchmarks.cell_trainings.table import markdown
+from benchmarks.intervals import interval
 
 SEEDS = range(4)
 LOSSES = {  # by start, of four seeds
