@@ -1,6 +1,7 @@
 """What each check of `signalprop._checks` takes, and what its sentence says."""
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +31,7 @@ CHECKS = {
     "finite_number": (lambda value: checks.finite_number(value, "argument"), 0.5),
     "positive_float": (lambda value: checks.positive_float(value, "argument"), 0.5),
     "exact_number": (lambda value: checks.exact_number(value, "argument", floats=True), 0.5),
+    "between": (lambda value: checks.between(value, "argument", -1.0, 1.0), 0.5),
     "probability": (lambda value: checks.probability(value, "argument"), 0.5),
     "flag": (lambda value: checks.flag(value, "argument"), True),
     "text_of": (lambda value: checks.text_of(value, "argument"), "a"),
@@ -41,6 +43,12 @@ CHECKS = {
     "finite_array": (lambda value: checks.finite_array(value, "argument", None), [0.5]),
     "real_array": (lambda value: checks.real_array(value, "argument", None), [0.5]),
     "log_array": (lambda value: checks.log_array(value, "argument", None), [-np.inf]),
+    "array_between": (lambda value: checks.array_between(value, "argument", 0.25, 1.0, or_zero=True), [0.5, 0.0]),
+    "probabilities": (lambda value: checks.probabilities(value, "argument"), [0.5]),
+    "broadcast": (
+        lambda value: checks.broadcast({"argument": checks.real_array(value, "argument", None), "n": np.ones(2)}),
+        [0.5],
+    ),
     "square_matrix": (lambda value: checks.square_matrix(value, "argument"), [[0.5]]),
     "any_array": (lambda value: checks.any_array(value, "argument", "argument must be an array"), [0.5]),
 }
@@ -59,7 +67,7 @@ def test_every_check_is_here():
     public = {
         name
         for name, one in vars(checks).items()
-        if name[0] != "_" and getattr(one, "__module__", "") == checks.__name__
+        if name[0] != "_" and getattr(one, "__module__", "").startswith(f"{checks.__name__}.")
     }
     assert public == set(CHECKS) | HELPERS
 
@@ -237,6 +245,30 @@ def test_logarithms_are_numbers_or_those_of_zero():
             checks.log_array([0.5, odd], "log_energies", 1)
 
 
+def test_ranges():
+    assert checks.between(np.float32(0.5), "scale", 0.5, 2.0) == 0.5
+    assert checks.array_between([[2, 0]], "scale", 0.5, 2.0, or_zero=True).tolist() == [[2.0, 0.0]]
+    assert checks.probabilities([1e-12, 0.5], "p").tolist() == [1e-12, 0.5]
+    for value in (0.499, 2.001, np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match=r"scale must lie between 0\.5 and 2, got .*\. Take less\."):
+            checks.between(value, "scale", 0.5, 2.0, "Take less.")
+    for value in (0.499, 2.001, 0.0, -0.0):
+        with pytest.raises(ValueError, match=rf"scale must lie between 0\.5 and 2, got {value}"):
+            checks.array_between([1.0, value], "scale", 0.5, 2.0)
+    with pytest.raises(ValueError, match=r"scale must be 0 or lie between 0\.5 and 2, got 0\.1"):
+        checks.array_between([0.0, 0.1], "scale", 0.5, 2.0, or_zero=True)
+    for value in (0.0, 1.0, 1.0 - 1e-13, -0.5):
+        with pytest.raises(ValueError, match=f"p must lie strictly between 0 and 1, got {value}"):
+            checks.probabilities([0.5, value], "p")
+
+
+def test_shapes_that_have_none_in_common():
+    one, two, three = np.ones((2, 1)), np.ones(3), np.ones((4, 2))
+    assert [array.shape for array in checks.broadcast({"n": one, "k": two})] == [(2, 3), (2, 3)]
+    with pytest.raises(ValueError, match=r"^n, k and s must broadcast, got shapes \(2, 1\), \(3,\) and \(4, 2\)\.$"):
+        checks.broadcast({"n": one, "k": two, "s": three})
+
+
 def test_pairs_lists_and_functions():
     assert checks.pair_of(np.array([1, 2]), "range") == (1, 2)
     assert checks.listed(iter("ab"), "words", "words") == ["a", "b"]
@@ -323,3 +355,12 @@ def test_scalars():
         assert type(checks.scalar(value)) is float
     for value in ("text", np.array([0.5]), np.ma.masked, None):
         assert checks.scalar(value) is value
+
+
+def test_ranges_and_shapes_are_refused_here_alone():
+    elsewhere = {
+        path.name
+        for path in Path(checks.__file__).parent.parent.rglob("*.py")
+        if path.parent.name != "_checks" and re.search("must (lie between|broadcast)", path.read_text(encoding="utf-8"))
+    }
+    assert not elsewhere

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from signalprop._checks import (
+    between,
     flag,
     positive_float,
     real_array,
@@ -155,9 +156,7 @@ def _leak(leak: Any, name: str, record: Cell) -> float:
 
 def _inputs(record: Cell, n: int, steps: int, input_std: Any, inputs: Any) -> tuple[float, str | Floats]:
     if isinstance(inputs, str):
-        std = real_number(1.0 if input_std is None else input_std, "input_std")
-        if not 0.0 <= std <= LARGEST_SCALE:
-            raise ValueError(f"input_std must lie between 0 and {LARGEST_SCALE:g}, got {shown(input_std)}.")
+        std = between(1.0 if input_std is None else input_std, "input_std", 0.0, LARGEST_SCALE)
         return std, one_of(inputs, INPUTS, "inputs")
     array = real_array(inputs, "inputs", None)
     shape = (steps, len(record.gates), n)

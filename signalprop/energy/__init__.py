@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import INT64_LIMIT, positive_float, whole_numbers
+from signalprop._checks import INT64_LIMIT, broadcast, positive_float, whole_numbers
 from signalprop._logs import from_logs
 from signalprop._threads import thread_map
 from signalprop.energy import _plain
@@ -230,8 +230,5 @@ def _pair(
     law = "Past c ~ sqrt(log n), regimes.two_term_rnn gives the real energy to a few per cent."
     beyond = by_field(kind, real=law, complex="", quaternion="")
     steps = whole_numbers(k, name, 0, maximum, beyond)
-    try:
-        shaped = np.broadcast_arrays(widths, steps)
-    except ValueError:
-        raise ValueError(f"n and {name} must broadcast, got shapes {widths.shape} and {steps.shape}.") from None
-    return shaped[0], shaped[1]
+    widths, steps = broadcast({"n": widths, name: steps})
+    return widths, steps

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import real_array, whole_number
+from signalprop._checks import array_between, broadcast, whole_number
 
 Floats = NDArray[np.float64]
 MAX_UNITS, MAX_HORIZON = 10_000, 10**6
@@ -41,19 +41,11 @@ def checked_biases(biases: dict[str, Any]) -> dict[str, Floats]:
     """One bias for each unit and gate: numbers, or arrays of as many entries as there are units."""
     arrays = {}
     for name, value in biases.items():
-        array = real_array(value, name, None)
+        array = array_between(value, name, -LARGEST_BIAS, LARGEST_BIAS)
         if array.ndim > 1 or array.size > MAX_UNITS:
             raise ValueError(f"{name} must be a number or a list of at most {MAX_UNITS}, got shape {array.shape}.")
-        if not (np.abs(array) <= LARGEST_BIAS).all():
-            raise ValueError(
-                f"{name} must lie between -{LARGEST_BIAS:g} and {LARGEST_BIAS:g}, got {np.abs(array).max()}."
-            )
         arrays[name] = array
-    try:
-        shaped = np.broadcast_arrays(*arrays.values())
-    except ValueError:
-        sizes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise ValueError(f"{', '.join(arrays)} must have one entry for each unit, got {sizes}.") from None
+    shaped = broadcast(arrays, "have one entry for each unit")
     return {name: np.atleast_1d(array) for name, array in zip(arrays, shaped, strict=True)}
 
 

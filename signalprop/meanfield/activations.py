@@ -65,10 +65,7 @@ class Activation:
         for name, function in (("value", self.value), ("slope", self.slope)):
             if not callable(function):
                 raise ValueError(f"{name} must be a function of an array, got {shown(function)}.")
-        kinks = real_array(self.kinks, "kinks", 1, empty=True)
-        if kinks.size > MAX_KINKS:
-            raise ValueError(f"kinks must be at most {MAX_KINKS} points, got {kinks.size}.")
-        object.__setattr__(self, "kinks", tuple(sorted(set(map(float, kinks)))))
+        object.__setattr__(self, "kinks", tuple(sorted(set(map(float, checked_kinks(self.kinks))))))
         object.__setattr__(self, "homogeneous", flag(self.homogeneous, "homogeneous"))
         values = _tried(self.value, "value")
         _tried(self.slope, "slope")
@@ -76,6 +73,14 @@ class Activation:
             doubled = _tried(lambda x: self.value(2.0 * x), "value")
             if not np.allclose(doubled, 2.0 * values, rtol=1e-10, atol=1e-300):
                 raise ValueError("homogeneous is True, and value(2 x) is not 2 value(x); leave homogeneous out.")
+
+
+def checked_kinks(kinks: Any) -> Floats:
+    """At most 64 finite points."""
+    found = real_array(kinks, "kinks", 1, empty=True)
+    if found.size > MAX_KINKS:
+        raise ValueError(f"kinks must be at most {MAX_KINKS} points, got {found.size}.")
+    return found
 
 
 def _tried(function: Function, name: str) -> Floats:

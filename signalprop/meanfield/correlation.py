@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import real_array
+from signalprop._checks import array_between
 from signalprop.meanfield.activations import Activation, Function, as_activation
 from signalprop.meanfield.fixed_points import checked_input, checked_scale, each, settled
 from signalprop.meanfield.quadrature import mean_of_pair
@@ -154,13 +154,12 @@ def correlation_time(
 
 
 def _checked(correlation: ArrayLike, scale: ArrayLike, input_std: ArrayLike, inside: ArrayLike) -> list[Floats]:
-    arrays = [real_array(correlation, "correlation", None), checked_scale(scale), checked_input(input_std)]
-    arrays.append(real_array(inside, "input_correlation", None))
-    for name, array, lowest in (("correlation", arrays[0], -1.0), ("input_correlation", arrays[3], 0.0)):
-        wrong = ~((array >= lowest) & (array <= 1.0))
-        if wrong.any():
-            raise ValueError(f"{name} must lie between {lowest:g} and 1, got {array[wrong].flat[0]}.")
-    return arrays
+    return [
+        array_between(correlation, "correlation", -1.0, 1.0),
+        checked_scale(scale),
+        checked_input(input_std),
+        array_between(inside, "input_correlation", 0.0, 1.0),
+    ]
 
 
 def _variance(phi: Activation, scale: Floats, input_std: Floats) -> Floats:

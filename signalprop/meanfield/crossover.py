@@ -28,12 +28,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import whole_numbers
+from signalprop._checks import broadcast, whole_numbers
 from signalprop.meanfield.activations import Activation, as_activation
 from signalprop.meanfield.fixed_points import checked_input, edge_of_chaos
 from signalprop.meanfield.gradients import gradient_law
 from signalprop.meanfield.gradients import horizon as driven_horizon
-from signalprop.meanfield.quadrature import broadcast, gaussian_mean
+from signalprop.meanfield.quadrature import gaussian_mean
 
 Floats = NDArray[np.float64]
 SHARE, MEMORY, LARGEST, POWER = 0.43, 3.6, 2.6, 2.8  # a, b, x_0, p

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import real_array
+from signalprop._checks import array_between, broadcast
 from signalprop.meanfield.activations import Activation, as_activation
-from signalprop.meanfield.quadrature import broadcast, checked_variance, mean_with_scores
+from signalprop.meanfield.quadrature import mean_with_scores
 
 Floats = NDArray[np.float64]
 LARGEST_Q, SMALLEST_Q = 1e12, 1e-12
@@ -80,9 +80,7 @@ def variance_map(variance: ArrayLike, scale: ArrayLike, activation: Any, input_s
     2.0
     """
     phi = as_activation(activation)
-    q = checked_variance(variance)
-    if (q > LARGEST_Q).any():
-        raise ValueError(f"variance must be at most {LARGEST_Q:g}, got {q.max()}.")
+    q = array_between(variance, "variance", 0.0, LARGEST_Q)
     q, g, s = broadcast({"variance": q, "scale": checked_scale(scale), "input_std": checked_input(input_std)})
     return np.asarray(g**2 * _square(phi)(q) + s**2)
 
@@ -185,10 +183,7 @@ def slope_kurtosis(variance: ArrayLike, activation: Any) -> Floats:
     (2.0, 1.0)
     """
     phi = as_activation(activation)
-    q = checked_variance(variance)
-    if (q > LARGEST_Q).any():
-        raise ValueError(f"variance must be at most {LARGEST_Q:g}, got {q.max()}.")
-    return kurtosis_of(phi, q)
+    return kurtosis_of(phi, array_between(variance, "variance", 0.0, LARGEST_Q))
 
 
 def edge_of_chaos(activation: Any, input_std: ArrayLike = 0.0) -> Edge:
@@ -252,20 +247,12 @@ def critical_scale(activation: Any, input_std: ArrayLike = 0.0) -> Floats:
 
 def checked_scale(scale: ArrayLike) -> Floats:
     """A scale as an array of numbers between 1e-6 and 1e6."""
-    g = real_array(scale, "scale", None)
-    wrong = ~((g >= _RANGE[0]) & (g <= _RANGE[1]))
-    if wrong.any():
-        raise ValueError(f"scale must lie between {_RANGE[0]:g} and {_RANGE[1]:g}, got {g[wrong].flat[0]}.")
-    return g
+    return array_between(scale, "scale", *_RANGE)
 
 
 def checked_input(input_std: ArrayLike) -> Floats:
     """Standard deviations of inputs as an array, each 0 or between 1e-6 and 1e6."""
-    s = real_array(input_std, "input_std", None)
-    wrong = ~((s == 0.0) | ((s >= _RANGE[0]) & (s <= _RANGE[1])))
-    if wrong.any():
-        raise ValueError(f"input_std must be 0 or lie between {_RANGE[0]:g} and {_RANGE[1]:g}, got {s[wrong].flat[0]}.")
-    return np.abs(s)
+    return np.abs(array_between(input_std, "input_std", *_RANGE, or_zero=True))  # without a sign of zero
 
 
 def each(function: Callable[..., float], named: dict[str, Floats]) -> Floats:

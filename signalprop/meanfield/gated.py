@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import positive_float, real_number, shown
+from signalprop._checks import between, positive_float
 from signalprop.meanfield._gates import (
     LARGEST_RULE,
     GatedGradient,
@@ -108,7 +108,7 @@ def lstm_gradient(
     >>> round(float(found.log_energy[-1]), 1)
     -5.1
     """
-    steps, g, s = checked_horizon(horizon), _scale(scale), _input_std(input_std)
+    steps, g, s = _checked(horizon, scale, input_std)
     b = checked_biases(
         {"input_gate": input_gate, "forget_gate": forget_gate, "candidate": candidate, "output_gate": output_gate}
     )
@@ -182,7 +182,7 @@ def gru_gradient(
     >>> round(float(found.log_energy[-1]), 1)
     -4.7
     """
-    steps, g, s = checked_horizon(horizon), _scale(scale), _input_std(input_std)
+    steps, g, s = _checked(horizon, scale, input_std)
     b = checked_biases(
         {
             "reset_gate": reset_gate,
@@ -208,18 +208,9 @@ def gru_gradient(
     return GatedGradient(carried(steps, z2, coupled, np.ones(1), np.zeros(1)), energy)
 
 
-def _scale(scale: Any) -> float:
-    found = positive_float(scale, "scale")
-    if not 1e-6 <= found <= LARGEST_SCALE:
-        raise ValueError(f"scale must lie between 1e-06 and {LARGEST_SCALE:g}, got {shown(scale)}.")
-    return found
-
-
-def _input_std(input_std: Any) -> float:
-    found = real_number(input_std, "input_std")
-    if not 0.0 <= found <= LARGEST_SCALE:
-        raise ValueError(f"input_std must lie between 0 and {LARGEST_SCALE:g}, got {shown(input_std)}.")
-    return found
+def _checked(horizon: Any, scale: Any, input_std: Any) -> tuple[int, float, float]:
+    g = between(positive_float(scale, "scale"), "scale", 1e-6, LARGEST_SCALE)
+    return checked_horizon(horizon), g, between(input_std, "input_std", 0.0, LARGEST_SCALE)
 
 
 def _sigmoid(a: Floats) -> Floats:

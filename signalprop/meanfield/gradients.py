@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import flag, real_array, whole_numbers
+from signalprop._checks import broadcast, flag, probabilities, whole_numbers
 from signalprop._status import Status
 from signalprop.fields import Field, as_field, by_field
 from signalprop.meanfield.activations import Activation, as_activation
@@ -43,7 +43,7 @@ from signalprop.meanfield.fixed_points import (
     settled,
     slope_moment,
 )
-from signalprop.meanfield.quadrature import broadcast, mean_with_scores
+from signalprop.meanfield.quadrature import mean_with_scores
 
 Floats = NDArray[np.float64]
 
@@ -82,11 +82,7 @@ class GradientLaw:
         """
         from scipy.special import ndtri
 
-        share = real_array(p, "p", None)
-        wrong = ~((share >= 1e-12) & (share <= 1.0 - 1e-12))
-        if wrong.any():
-            raise ValueError(f"p must lie strictly between 0 and 1, got {share[wrong].flat[0]}.")
-        median, std, share = broadcast({"median": self.median, "std": self.std, "p": share})
+        median, std, share = broadcast({"median": self.median, "std": self.std, "p": probabilities(p, "p")})
         return np.asarray(median + std * ndtri(share), dtype=np.float64)
 
 

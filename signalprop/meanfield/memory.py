@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import positive_float, real_array, real_number, shown, whole_number
+from signalprop._checks import array_between, between, positive_float, shown, whole_number
 from signalprop.meanfield._gates import LARGEST_BIAS, MAX_UNITS
 
 Floats = NDArray[np.float64]
@@ -54,13 +54,7 @@ def keeping_bias(bias: ArrayLike, input_std: float) -> Floats:
     >>> keeping_bias([0.0, 4.0], 1.0).round(3)
     array([-0.218,  4.458])
     """
-    b = real_array(bias, "bias", None)
-    s = _checked_input(input_std)
-    if not (np.abs(b) <= LARGEST_BIAS).all():
-        raise ValueError(
-            f"bias must lie between -{LARGEST_BIAS:g} and {LARGEST_BIAS:g}, got {b[~(np.abs(b) <= LARGEST_BIAS)].flat[0]}."
-        )
-    return _keeping(np.asarray(b, dtype=np.float64), s)
+    return _keeping(array_between(bias, "bias", -LARGEST_BIAS, LARGEST_BIAS), _checked_input(input_std))
 
 
 def chrono_biases(units: int, memory: float, input_std: float = 0.0) -> Floats:
@@ -111,13 +105,8 @@ def chrono_biases(units: int, memory: float, input_std: float = 0.0) -> Floats:
 
 
 def _checked_input(input_std: Any) -> float:
-    found = real_number(input_std, "input_std")
-    if not 0.0 <= found <= LARGEST_INPUT:
-        raise ValueError(
-            f"input_std must lie between 0 and {LARGEST_INPUT:g}, got {shown(input_std)}; normalise inputs that are larger, or "
-            "make the input kernel smaller."
-        )
-    return found
+    smaller = "Normalise inputs that are larger, or make the input kernel smaller."
+    return between(input_std, "input_std", 0.0, LARGEST_INPUT, smaller)
 
 
 def _keeping(b: Floats, s: float) -> Floats:

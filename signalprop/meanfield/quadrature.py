@@ -14,8 +14,8 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import real_array, shown
-from signalprop.meanfield.activations import MAX_KINKS, Function
+from signalprop._checks import array_between, broadcast, shown
+from signalprop.meanfield.activations import Function, checked_kinks
 
 Floats = NDArray[np.float64]
 CUTOFF = 13.0  # the Gaussian beyond has mass 1e-38
@@ -66,20 +66,7 @@ def gaussian_mean(function: Function, variance: ArrayLike, *, kinks: Sequence[fl
     >>> round(float(gaussian_mean(lambda x: np.maximum(x, 0) ** 2, 3.0, kinks=(0.0,))), 12)
     1.5
     """
-    q = checked_variance(variance)
-    cuts = real_array(kinks, "kinks", 1, empty=True)
-    if cuts.size > MAX_KINKS:
-        raise ValueError(f"kinks must be at most {MAX_KINKS} points, got {cuts.size}.")
-    return mean_with_scores(function, q, cuts)
-
-
-def checked_variance(variance: ArrayLike, name: str = "variance") -> Floats:
-    """A variance as a float64 array in [0, 1e13]."""
-    q = real_array(variance, name, None)
-    wrong = ~((q >= 0.0) & (q <= LARGEST))
-    if wrong.any():
-        raise ValueError(f"{name} must lie between 0 and {LARGEST:g}, got {q[wrong].flat[0]}.")
-    return q
+    return mean_with_scores(function, array_between(variance, "variance", 0.0, LARGEST), checked_kinks(kinks))
 
 
 def mean_with_scores(
@@ -158,30 +145,18 @@ def gaussian_pair_mean(
     >>> round(float(gaussian_pair_mean(np.sign, 1.0, 0.5, kinks=(0.0,))), 12)  # 2/pi arcsin(c)
     0.333333333333
     """
-    q, c = checked_variance(variance), real_array(correlation, "correlation", None)
-    wrong = ~(np.abs(c) <= 1.0)
-    if wrong.any():
-        raise ValueError(f"correlation must lie between -1 and 1, got {c[wrong].flat[0]}.")
-    cuts = real_array(kinks, "kinks", 1, empty=True)
-    if cuts.size > MAX_KINKS:
-        raise ValueError(f"kinks must be at most {MAX_KINKS} points, got {cuts.size}.")
-    pairs = broadcast({"variance": q, "correlation": c})
+    cuts = checked_kinks(kinks)
+    pairs = broadcast(
+        {
+            "variance": array_between(variance, "variance", 0.0, LARGEST),
+            "correlation": array_between(correlation, "correlation", -1.0, 1.0),
+        }
+    )
     found = [
         mean_of_pair(function, float(one), float(two), cuts)
         for one, two in zip(*(p.ravel() for p in pairs), strict=True)
     ]
     return np.array(found).reshape(pairs[0].shape)
-
-
-def broadcast(named: dict[str, Floats]) -> list[Floats]:
-    """Arrays of one shape; a ValueError that names those that have none in common."""
-    try:
-        return [np.asarray(one) for one in np.broadcast_arrays(*named.values())]
-    except ValueError:
-        shapes = ", ".join(f"{name} of shape {array.shape}" for name, array in named.items())
-        *most, last = named
-        listed = f"{', '.join(most)} and {last}"
-        raise ValueError(f"{listed} must broadcast, got {shapes}.") from None
 
 
 def mean_of_pair(function: Function, q: float, c: float, kinks: Floats) -> float:

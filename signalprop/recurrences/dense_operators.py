@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import INT64_LIMIT, flag, real_number, square_matrix, whole_number
+from signalprop._checks import INT64_LIMIT, between, flag, square_matrix, whole_number
 from signalprop.recurrences import spectral_radius
 from signalprop.recurrences.power_sums import LOG_LARGEST, LOG_ZERO
 from signalprop.recurrences.spectral_radius import Radius
@@ -134,9 +134,7 @@ class ScaledUnitary(Dense):
             off = float(np.abs(Q.conj().T @ Q - np.eye(len(Q))).max())
         if not off <= UNITARY_TO:
             raise ValueError(f"unitary must hold a unitary matrix, got Q* Q off the identity by {off:.3g}.")
-        log_gamma = real_number(self.log_gamma, "log_gamma")
-        if not LOG_ZERO <= log_gamma <= LOG_LARGEST:
-            raise ValueError(f"log_gamma must lie between {LOG_ZERO:g} and {LOG_LARGEST:g}, got {log_gamma}.")
+        log_gamma = between(self.log_gamma, "log_gamma", LOG_ZERO, LOG_LARGEST)
         object.__setattr__(self, "unitary", Q)
         object.__setattr__(self, "log_gamma", log_gamma)
         object.__setattr__(self, "matrix", math.exp(log_gamma) * Q)

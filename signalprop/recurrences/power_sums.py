@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import real_array
+from signalprop._checks import broadcast, real_array
 from signalprop.recurrences.laws import checked_phase
 
 Floats = NDArray[np.float64]
@@ -87,11 +87,7 @@ def poisson_kernel(r: ArrayLike, theta: ArrayLike) -> Any:
     >>> poisson_kernel(0.5, [0.0, np.pi])
     array([3.        , 0.33333333])
     """
-    radius, angle = _inside_disc(r), real_array(theta, "theta", None)
-    try:
-        np.broadcast_shapes(radius.shape, angle.shape)
-    except ValueError:
-        raise ValueError(f"r and theta must broadcast, got shapes {radius.shape} and {angle.shape}.") from None
+    radius, angle = broadcast({"r": _inside_disc(r), "theta": real_array(theta, "theta", None)})
     angle = np.where(radius < 0.0, angle + np.pi, angle)
     size = np.abs(radius)
     return (1.0 - size) * (1.0 + size) / ((1.0 - size) ** 2 + 4.0 * size * np.sin(angle / 2.0) ** 2)

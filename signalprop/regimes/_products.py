@@ -5,19 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from signalprop._checks import whole_numbers
+from signalprop._checks import broadcast, whole_numbers
 
 Floats = NDArray[np.float64]
 
 
 def widths_and_depths(n: ArrayLike, k: ArrayLike, name: str = "k", smallest: int = 0) -> tuple[Floats, Floats]:
     """Checked, broadcast and converted to float64."""
-    widths, depths = whole_numbers(n, "n", 1), whole_numbers(k, name, smallest)
-    try:
-        shaped = np.broadcast_arrays(widths, depths)
-    except ValueError:
-        raise ValueError(f"n and {name} must broadcast, got shapes {widths.shape} and {depths.shape}.") from None
-    return shaped[0].astype(np.float64), shaped[1].astype(np.float64)
+    widths, depths = broadcast({"n": whole_numbers(n, "n", 1), name: whole_numbers(k, name, smallest)})
+    return widths.astype(np.float64), depths.astype(np.float64)
 
 
 def phi(c: Floats) -> Floats:

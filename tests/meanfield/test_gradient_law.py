@@ -148,7 +148,7 @@ def test_horizons():
         (lambda: gradient_law(100, 10, 1.0, "tanh", 1.0, tied=1), "tied must be True or False"),
         (
             lambda: gradient_law([1, 2], [1, 2, 3], 1.0, "tanh", 1.0),
-            "n, horizon, scale and input_std must broadcast, got n of shape",
+            "n, horizon, scale and input_std must broadcast, got shapes \\(2,\\), \\(3,\\), \\(\\) and \\(\\)",
         ),
         (lambda: gradient_law(100, 10, 1.0, "tanh", 1.0).quantile(1.0), "p must lie strictly between 0 and 1"),
         (lambda: edge_of_chaos("gelu", 0.1), "no scale of this activation"),

@@ -69,7 +69,7 @@ def test_a_gradient_lasts_whatever_the_inputs_add(cell):
     ("call", "words"),
     [
         (lambda: keeping_bias(0.0, -1.0), "input_std must lie between 0 and 10, got -1.0"),
-        (lambda: keeping_bias(0.0, 10.5), "normalise inputs that are larger, or make"),
+        (lambda: keeping_bias(0.0, 10.5), "Normalise inputs that are larger, or make"),
         (lambda: keeping_bias(0.0, math.nan), "input_std must lie between 0 and 10, got"),
         (lambda: keeping_bias([0.0, 101.0], 1.0), "bias must lie between -100 and 100, got 101.0"),
         (lambda: chrono_biases(4, 9.0, math.inf), "input_std must lie between 0 and 10, got"),
