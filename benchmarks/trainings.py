@@ -30,16 +30,15 @@ def command(
     open_results: Callable[[Path], Results],
     run: Callable[..., int],
     markdown: Callable[[pd.DataFrame], str],
-    figure: str,
-    summary: Callable[[pd.DataFrame], pd.DataFrame],
+    ship: Callable[[pd.DataFrame, str], None],
     origin: Callable[[], Mapping[str, Any]] = dict,
     every: int = 1,
     plan: Callable[[Any, Results], str] | None = None,
 ) -> int:
     """Run the trainings that the file of results lacks and print its table.
 
-    Results of the default and the full size go to ``benchmarks/NAME/results.csv``, and their `summary` into the package, where
-    the `figure` finds it. `origin` makes what is noted beside them; `plan` says what is left, and what it costs.
+    Results of the default and the full size go to ``benchmarks/NAME/results.csv``; `ship` writes what the package needs of them
+    into it, given their table and the text of their origin, which `origin` adds to. `plan` says what is left, and what it costs.
     """
     arguments = _parser(name, about, sizes, plan=plan is not None).parse_args()
     mode = "quick" if arguments.quick else "full" if arguments.full else "default"
@@ -59,7 +58,7 @@ def command(
         print(plan(designs[mode], results))
         return 0
     if arguments.ship:
-        ship(figure, summary(results.frame()), results.about.read_text())
+        ship(results.frame(), results.about.read_text())
     elif not arguments.table:
         facts = origin()
         results.write_origin(f"{mode}, unfinished", facts)
@@ -67,15 +66,19 @@ def command(
         results.write_origin(mode, facts)
         print(f"\n{made} trainings made, {len(results.done)} in {results.path}", file=sys.stderr)
         if mode != "quick" and arguments.output is None:
-            ship(figure, summary(results.frame()), results.about.read_text())
+            ship(results.frame(), results.about.read_text())
     print(markdown(results.frame()))
     return 0
 
 
-def ship(figure: str, summary: pd.DataFrame, origin: str) -> None:
-    """Write what a figure draws into the package."""
-    (SHIPPED / f"{figure}.csv").write_text(as_shipped(summary))
-    (SHIPPED / f"{figure}.json").write_text(origin)
+def for_figure(figure: str, summary: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[pd.DataFrame, str], None]:
+    """Writes what a figure draws into the package: a summary of the trainings, and their origin."""
+
+    def ship(trainings: pd.DataFrame, origin: str) -> None:
+        (SHIPPED / f"{figure}.csv").write_text(as_shipped(summary(trainings)))
+        (SHIPPED / f"{figure}.json").write_text(origin)
+
+    return ship
 
 
 def as_shipped(summary: pd.DataFrame) -> str:

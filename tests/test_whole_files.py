@@ -158,6 +158,7 @@ READERS = {
     "exact.py": "our_own",
     "citations.py": "our_own",
     "initialization/one_draw_table.py": "our_own",
+    "initialization/_cell_evidence.py": "our_own",
     "initialization/make_table.py": "a tool: files that it wrote itself",
     "tasks/arrays.py": "arrays, mapped; whatever a damaged one raises is caught",
     "tasks/_tsv.py": "row by row, for the number of a bad one",

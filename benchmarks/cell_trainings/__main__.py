@@ -4,7 +4,7 @@ import sys
 
 from benchmarks.cell_trainings.design import DESIGNS, run
 from benchmarks.cell_trainings.results import open_results
-from benchmarks.cell_trainings.summary import summary
+from benchmarks.cell_trainings.shipped import ship
 from benchmarks.cell_trainings.table import markdown, plan
 from benchmarks.cell_trainings.training import prepare
 from benchmarks.trainings import Sizes, command
@@ -17,7 +17,7 @@ def main() -> int:
     prepare()
     return command(
         "cell_trainings", __doc__, SIZES, designs=DESIGNS, open_results=open_results, run=run, markdown=markdown,
-        figure="cell_trainings", summary=summary, plan=plan,
+        ship=ship, plan=plan,
     )  # fmt: skip
 
 

@@ -55,9 +55,14 @@ def summary(trainings: pd.DataFrame, confidence: float = CONFIDENCE) -> pd.DataF
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def report_losses(group: pd.DataFrame) -> dict[tuple[str, str], pd.Series]:
+    """Of each start and whether its kernel was trained, the losses that are reported, by seed."""
+    report = group[group["role"] == "report"].set_index("seed")
+    return {name: _losses(one).sort_index() for name, one in report.groupby(["start", "recurrent"])}
+
+
 def _group(key: dict[str, Any], group: pd.DataFrame, confidence: float) -> list[dict[str, Any]]:
-    report = group[group["role"] == "report"]
-    losses = {name: _losses(one).sort_index() for name, one in report.set_index("seed").groupby(["start", "recurrent"])}
+    report, losses = group[group["role"] == "report"], report_losses(group)
     seeds = max((len(loss) for loss in losses.values()), default=0)
     losses = {name: loss for name, loss in losses.items() if len(loss) == seeds}
     trained = {name: loss for name, loss in losses.items() if name[1] == "trained"}

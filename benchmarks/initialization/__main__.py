@@ -7,7 +7,7 @@ from benchmarks.initialization.results import open_results
 from benchmarks.initialization.summary import summary
 from benchmarks.initialization.table import markdown
 from benchmarks.initialization.training import prepare
-from benchmarks.trainings import Sizes, command
+from benchmarks.trainings import Sizes, command, for_figure
 
 SIZES = Sizes("a look: width 32, two seeds, under a minute", "width 256 at every horizon and 20 seeds, hours")
 
@@ -17,7 +17,7 @@ def main() -> int:
     prepare()
     return command(
         "initialization", __doc__, SIZES, designs=DESIGNS, open_results=open_results, run=run, markdown=markdown,
-        figure="training", summary=summary, every=10,
+        ship=for_figure("training", summary), every=10,
     )  # fmt: skip
 
 

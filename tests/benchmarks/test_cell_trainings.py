@@ -351,7 +351,7 @@ def test_results_of_other_settings_are_not_mixed(tmp_path):
 
 def test_command_plans_runs_resumes_prints_and_ships(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(command.DESIGNS, "quick", SMALL)
-    monkeypatch.setattr("benchmarks.trainings.SHIPPED", tmp_path)
+    monkeypatch.setattr("benchmarks.cell_trainings.shipped.SHIPPED", tmp_path)
     threads = torch.get_num_threads()
     try:
         for option, words in (
@@ -365,8 +365,10 @@ def test_command_plans_runs_resumes_prints_and_ships(tmp_path, monkeypatch, caps
             monkeypatch.setattr("sys.argv", asked)
             assert command.main() == 0
             assert words in "".join(capsys.readouterr())
-        assert (tmp_path / "cell_trainings.csv").read_text().count("\n") == COUNT + 2
-        assert json.loads((tmp_path / "cell_trainings.json").read_text())["trainings"] == (COUNT + 1) * 5
+        shipped = json.loads((tmp_path / "cell_trainings.json").read_text())
+        assert shipped["trainings"] == (COUNT + 1) * 5
+        (group,) = shipped["groups"]
+        assert len(group["starts"]) == COUNT + 1
     finally:
         torch.use_deterministic_algorithms(False)
         torch.set_flush_denormal(False)
