@@ -1,4 +1,4 @@
-"""The activations that a step may end with, and what to cite for them."""
+"""The activations that the sampler's steps may end with, and what to cite for them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import assert_never
 from signalprop._topics import Cites, Topic
 
 
-class Activation(StrEnum):
-    """Entry-wise activation, applied after the weights.
+class SampledActivation(StrEnum):
+    """Activations that `signalprop.sample` applies after the weights: some of those of `signalprop.meanfield.ACTIVATIONS`.
 
     Examples
     --------
-    >>> Activation("leaky_relu").cites
+    >>> SampledActivation("leaky_relu").cites
     'relu'
     """
 
@@ -25,11 +25,11 @@ class Activation(StrEnum):
     def cites(self) -> Cites:
         """What to cite for it: a topic, or the name of the activation that has one."""
         match self:
-            case Activation.LINEAR:
+            case SampledActivation.LINEAR:
                 return Topic("no activation")
-            case Activation.RELU:
+            case SampledActivation.RELU:
                 return Topic("rectifiers with the gain that keeps the mean energy", ("he2015",))
-            case Activation.LEAKY_RELU:
-                return Activation.RELU.value
+            case SampledActivation.LEAKY_RELU:
+                return SampledActivation.RELU.value
             case _:
                 assert_never(self)

@@ -15,7 +15,7 @@ from signalprop._checks import listed, shown
 from signalprop._files import our_own
 from signalprop._registry import Gathered
 from signalprop._topics import ENSEMBLE, Cites, Topic, spelled
-from signalprop.activations import Activation
+from signalprop.activations import SampledActivation
 from signalprop.fields import PROVED_FIRST, Field, one_of
 from signalprop.initialization.criteria import CRITERIA
 from signalprop.methods import Method
@@ -102,7 +102,7 @@ def _vocabularies() -> dict[str, dict[str, Cites]]:
     return {
         "field": {name: Field(name).cites for name in FIELDS},
         "method": {method.value: method.cites for method in Method},
-        "activation": {activation.value: activation.cites for activation in Activation},
+        "activation": {activation.value: activation.cites for activation in SampledActivation},
         "criterion": {name: criterion.cites for name, criterion in CRITERIA.items()},
         "kind": {name: kind.cites for name, kind in KINDS.items()},
         "layer": {name: layer.cites for name, layer in LAYERS.items()},

@@ -13,7 +13,7 @@ import signalprop
 from signalprop import advise, citations, depth_budget, safe_scale
 from signalprop._registry import Registry
 from signalprop._topics import Topic
-from signalprop.activations import Activation
+from signalprop.activations import SampledActivation
 from signalprop.cli import app
 from signalprop.criteria import Criterion
 from signalprop.fields import Field
@@ -330,7 +330,7 @@ def test_what_cannot_be_cited_is_said():
 VOCABULARIES = {
     "fields.py": {field.value for field in Field},
     "methods.py": {method.value for method in Method},
-    "activations.py": {activation.value for activation in Activation},
+    "activations.py": {activation.value for activation in SampledActivation},
     "initialization/criteria/__init__.py": set(CRITERIA),
     "_catalogue.py": set(TASKS),
     "recurrences/catalogue.py": set(KINDS),

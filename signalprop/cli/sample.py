@@ -13,7 +13,7 @@ from signalprop import _progress
 from signalprop._numbers import counted, number, percent, show
 from signalprop._progress import PATIENCE, bar
 from signalprop._status import Status, mean_status
-from signalprop.activations import Activation
+from signalprop.activations import SampledActivation
 from signalprop.cli._options import Depth, FieldOption, Json, MaxHours, ModelOption, Seed, Width
 from signalprop.cli._standard_streams import CTRL_C
 from signalprop.cli._terminal import in_options, print_json, print_rows, print_text, sentences
@@ -78,8 +78,9 @@ def sample(
         typer.Option("--method", help=".  ".join(f"{each}: {each.about}" for each in Method) + "."),
     ] = Method.KRYLOV,
     activation: Annotated[
-        Activation, typer.Option("--activation", help="Applied after W, with the gain that keeps the mean energy.")
-    ] = Activation.LINEAR,
+        SampledActivation,
+        typer.Option("--activation", help="Applied after W, with the gain that keeps the mean energy."),
+    ] = SampledActivation.LINEAR,
     negative_slope: Annotated[float, typer.Option("--negative-slope", help="Slope of leaky_relu below zero.")] = 0.01,
     untied: Annotated[bool, typer.Option("--untied", help="Fresh weights at every layer (feed-forward).")] = False,
     seed: Seed = 0,
@@ -125,7 +126,7 @@ def _print(result: Sample, estimate: Estimate, model: Model, as_json: bool) -> N
     if estimate.log_exact is not None:
         sure += f"; the exact mean is {mean_status(field) if result.layer.tied else Status.P.words}"
     cited = f"signalprop cite sample --field {field.value} --method {result.method.value}"
-    if activation is not Activation.LINEAR:
+    if activation is not SampledActivation.LINEAR:
         cited += f" --activation {activation.value}"
     if as_json:
         about = {
@@ -147,7 +148,7 @@ def _print_heading(result: Sample, estimate: Estimate, model: Model) -> None:
     """What was drawn."""
     n, k, chosen = result.n, result.k, result.layer
     layer = chosen.activation.value
-    if chosen.activation is Activation.LEAKY_RELU:
+    if chosen.activation is SampledActivation.LEAKY_RELU:
         layer += f" (slope {chosen.negative_slope:g})"
     kind = f"{'recurrent' if chosen.tied else 'feed-forward'} {layer} network with {result.field.value} weights"
     drawn = f"{result.samples} {'repetitions' if estimate.repeated else 'draws'}"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from signalprop._checks import finite_number, flag, shown, whole_number
 from signalprop._threads import go_on
-from signalprop.activations import Activation
+from signalprop.activations import SampledActivation
 from signalprop.fields import Field, member
 from signalprop.ginibre._arguments import generator_of, sizes
 from signalprop.ginibre._normals import fill_normal
@@ -35,12 +35,12 @@ class Layer:
     E relu(z)^2 = E z^2 / 2 and E leaky(z)^2 = (1 + slope^2)/2 E z^2 (He et al., arXiv:1502.01852).
     """
 
-    activation: Activation = Activation.LINEAR
+    activation: SampledActivation = SampledActivation.LINEAR
     negative_slope: float = 0.0
     tied: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "activation", member(Activation, self.activation, "activation"))
+        object.__setattr__(self, "activation", member(SampledActivation, self.activation, "activation"))
         object.__setattr__(self, "negative_slope", finite_number(self.negative_slope, "negative_slope"))
         object.__setattr__(self, "tied", flag(self.tied, "tied"))
 
@@ -48,9 +48,9 @@ class Layer:
     def gain(self) -> float:
         """Factor on the weights that makes the activation preserve the mean energy."""
         match self.activation:
-            case Activation.LINEAR:
+            case SampledActivation.LINEAR:
                 return 1.0
-            case Activation.RELU | Activation.LEAKY_RELU:
+            case SampledActivation.RELU | SampledActivation.LEAKY_RELU:
                 return math.sqrt(2.0 / (1.0 + self.slope**2))
             case _:
                 assert_never(self.activation)
@@ -58,9 +58,9 @@ class Layer:
     def apply(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
         """The activation, without the gain."""
         match self.activation:
-            case Activation.LINEAR:
+            case SampledActivation.LINEAR:
                 return values
-            case Activation.RELU | Activation.LEAKY_RELU:
+            case SampledActivation.RELU | SampledActivation.LEAKY_RELU:
                 return np.where(values > 0, values, self.slope * values)  # type: ignore[operator]
             case _:
                 assert_never(self.activation)
@@ -69,11 +69,11 @@ class Layer:
     def slope(self) -> float:
         """Factor on what is below zero."""
         match self.activation:
-            case Activation.LINEAR:
+            case SampledActivation.LINEAR:
                 return 1.0
-            case Activation.RELU:
+            case SampledActivation.RELU:
                 return 0.0
-            case Activation.LEAKY_RELU:
+            case SampledActivation.LEAKY_RELU:
                 return self.negative_slope
             case _:
                 assert_never(self.activation)
@@ -184,7 +184,7 @@ def _tied(
     w = weights(n, field, count, rng)
     x = _inputs(n, field, count, rng)
     rnn_logs = np.zeros((count, k + 1))
-    lru_logs = np.zeros((count, k + 1)) if driven and layer.activation is Activation.LINEAR else None
+    lru_logs = np.zeros((count, k + 1)) if driven and layer.activation is SampledActivation.LINEAR else None
     # Unit vector and log of its norm for h <- W h; for the driven recurrence both h and the inputs are divided by
     # the running norm, so its scale cannot overflow either.
     h = x / np.linalg.norm(x, axis=1, keepdims=True)
@@ -210,7 +210,7 @@ def _untied(
     n: int, k: int, field: Field, layer: Layer, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Fresh weights at every layer: given h, W h is Gaussian with covariance ||h||^2/n, so n numbers per layer suffice."""
-    linear = layer.activation is Activation.LINEAR
+    linear = layer.activation is SampledActivation.LINEAR
     rnn_logs = np.zeros((count, k + 1))
     lru_logs = np.zeros((count, k + 1)) if linear else None
     energy_log = 2.0 * (_log_norm(_inputs(n, field, count, rng)) - 0.5 * math.log(n))

@@ -157,7 +157,7 @@ ACTIVATIONS: Registry[Activation] = Registry(
     "activation",
     Activation,
     {
-        "identity": Activation(lambda x: 1.0 * x, np.ones_like, homogeneous=True),
+        "linear": Activation(lambda x: 1.0 * x, np.ones_like, homogeneous=True),
         "tanh": Activation(np.tanh, _sech2),
         "erf": Activation(_erf, lambda x: math.sqrt(8.0) * _normal_density(math.sqrt(2.0) * x)),
         "relu": leaky_relu(0.0),

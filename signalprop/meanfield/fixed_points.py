@@ -232,7 +232,7 @@ def edge_of_chaos(activation: Any, input_std: ArrayLike = 0.0) -> Edge:
 def critical_scale(activation: Any, input_std: ArrayLike = 0.0) -> Floats:
     """The scale g at which chi = 1: `edge_of_chaos` by its scale alone, arguments and errors as there.
 
-    Identity 1, ReLU sqrt(2), whatever the inputs are; but with inputs their states grow without bound there.
+    Linear 1, ReLU sqrt(2), whatever the inputs are; but with inputs their states grow without bound there.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from signalprop._checks import INT64_LIMIT, flag, positive_float, real_number, shown, whole_number
 from signalprop._cost import refuse_beyond_bounds
 from signalprop._streams import cell_key, generator
-from signalprop.activations import Activation
+from signalprop.activations import SampledActivation
 from signalprop.fields import Field, as_field, member
 from signalprop.ginibre import dense, krylov, tempered
 from signalprop.ginibre.dense import Layer
@@ -137,7 +137,7 @@ class Cell:
     @property
     def linear(self) -> bool:
         """Whether the activation is the identity."""
-        return self.layer.activation is Activation.LINEAR
+        return self.layer.activation is SampledActivation.LINEAR
 
     @property
     def temperable(self) -> bool:
@@ -190,16 +190,16 @@ def as_cell(
     count = whole_number(samples, "samples", 2)
     root = whole_number(seed, "seed", 0)
     how = member(Method, method, "method")
-    layer = Layer(member(Activation, activation, "activation"), _slope(negative_slope), flag(tied, "tied"))
-    if layer.activation is not Activation.LEAKY_RELU and layer.negative_slope not in (0.0, _DEFAULT_SLOPE):
+    layer = Layer(member(SampledActivation, activation, "activation"), _slope(negative_slope), flag(tied, "tied"))
+    if layer.activation is not SampledActivation.LEAKY_RELU and layer.negative_slope not in (0.0, _DEFAULT_SLOPE):
         raise ValueError(
             f"negative_slope belongs to activation='leaky_relu'; activation={activation!r} does not read it, leave it out."
         )
-    if layer.activation is not Activation.LINEAR and kind is not Field.REAL:
+    if layer.activation is not SampledActivation.LINEAR and kind is not Field.REAL:
         raise ValueError(
             f"activation={activation!r} needs field='real', because it compares with zero; got field={str(kind)!r}."
         )
-    if how is not Method.DENSE and (layer.activation is not Activation.LINEAR or not layer.tied):
+    if how is not Method.DENSE and (layer.activation is not SampledActivation.LINEAR or not layer.tied):
         raise ValueError(
             f"method={how.value!r} covers linear tied weights only; use method='dense' for activations or tied=False."
         )

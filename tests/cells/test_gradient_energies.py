@@ -81,7 +81,7 @@ def test_fresh_weights_and_tanh_follow_the_law_of_layers():
 
 @pytest.mark.parametrize("name", [name for name, cell in CELLS.items() if not cell.gated])
 def test_one_step_at_large_width_has_the_mean_of_the_slopes(name):
-    phi = ACTIVATIONS["identity" if name == "linear" else name]
+    phi = ACTIVATIONS[name]
     n, draws = 400, 60
     found = np.exp(logs(name, n, 1, draws=draws, scale=1.5, input_std=0.8, seed=7)[:, 1])
     chi = 1.5**2 * float(gaussian_mean(lambda x: phi.slope(x) ** 2, 0.64, kinks=phi.kinks))

@@ -137,7 +137,7 @@ def test_dense_driven_recurrence_against_a_loop_over_the_definition(field):
 def test_untied_layers_against_explicit_fresh_matrices(activation, slope):
     # The O(n) conditional law against W drawn anew at each layer.
     n, depth, count = 6, 5, 4000
-    layer = dense.Layer(dense.Activation(activation), slope, tied=False)
+    layer = dense.Layer(dense.SampledActivation(activation), slope, tied=False)
     rng = np.random.default_rng(1)
     logs = np.empty(count)
     for i in range(count):
@@ -175,7 +175,7 @@ def test_tied_relu_against_a_loop():
 @pytest.mark.parametrize("slope", [0.01, 0.3, 0.5])
 def test_gain_keeps_the_mean_energy_of_a_gaussian(slope):
     z = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000)
-    for layer in (dense.Layer(dense.Activation.RELU), dense.Layer(dense.Activation.LEAKY_RELU, slope)):
+    for layer in (dense.Layer(dense.SampledActivation.RELU), dense.Layer(dense.SampledActivation.LEAKY_RELU, slope)):
         assert np.mean(layer.apply(layer.gain * z) ** 2) == pytest.approx(1.0, abs=1e-4)
 
 

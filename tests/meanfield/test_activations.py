@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
-from signalprop.meanfield import ACTIVATIONS, Activation, as_activation, leaky_relu
+from signalprop.activations import SampledActivation
+from signalprop.cells import CELLS
+from signalprop.ginibre.dense import Layer
+from signalprop.meanfield import ACTIVATIONS, Activation, as_activation, critical_scale, leaky_relu
 
 
 @pytest.mark.parametrize("name", list(ACTIVATIONS))
@@ -12,10 +15,10 @@ def test_slopes_are_differences(name):
     assert np.abs(phi.slope(x) - differences).max() < 1e-8
 
 
-@pytest.mark.parametrize("name", ["identity", "tanh", "relu", "leaky_relu", "hardtanh", "silu", "gelu"])
+@pytest.mark.parametrize("name", ["linear", "tanh", "relu", "leaky_relu", "hardtanh", "silu", "gelu"])
 def test_values_are_those_of_pytorch(name):
     torch = pytest.importorskip("torch")
-    theirs = {"identity": lambda x: x}.get(name) or getattr(torch.nn.functional, name)
+    theirs = {"linear": lambda x: x}.get(name) or getattr(torch.nn.functional, name)
     x = np.linspace(-9.0, 9.0, 181)
     assert np.abs(ACTIVATIONS[name].value(x) - theirs(torch.tensor(x)).numpy()).max() < 1e-14
 
@@ -40,7 +43,7 @@ def test_a_function_with_its_derivative():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: as_activation("sigmoid"), "activation must be one of 'identity', 'tanh', .* got 'sigmoid'"),
+        (lambda: as_activation("sigmoid"), "activation must be one of 'linear', 'tanh', .* got 'sigmoid'"),
         (lambda: as_activation(np.sin), "needs derivative="),
         (lambda: as_activation(np.sin, np.sin), "derivative is not that of the activation: at -2.9 it is -0.2"),
         (lambda: as_activation(np.abs, np.sign, kinks=(np.nan,)), "kinks must be finite"),
@@ -56,3 +59,13 @@ def test_a_function_with_its_derivative():
 def test_what_is_no_activation_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_one_name_means_one_activation_everywhere():
+    assert {name for name, cell in CELLS.items() if not cell.gated} == set(ACTIVATIONS)
+    assert {one.value for one in SampledActivation} < set(ACTIVATIONS)
+    x = np.array([-2.0, 0.5])
+    for one in SampledActivation:
+        phi, layer = as_activation(one), Layer(one, 0.01 if one is SampledActivation.LEAKY_RELU else 0.0)
+        assert layer.gain == pytest.approx(float(critical_scale(phi)), rel=1e-14)
+        assert (phi.value(x) == layer.apply(x)).all()

@@ -25,7 +25,7 @@ def iterated(scale, activation, input_std, steps):
     ("scale", "activation", "input_std"),
     [
         (0.8, "tanh", 0.0), (1.2, "tanh", 0.0), (3.0, "tanh", 0.1), (1.5, "erf", 2.0), (1.3, "relu", 0.5),
-        (1.1, "hardtanh", 0.3), (1.2, "silu", 1.0), (1.3, "gelu", 0.2), (0.5, "identity", 1.0), (1e-3, "tanh", 1e-6),
+        (1.1, "hardtanh", 0.3), (1.2, "silu", 1.0), (1.3, "gelu", 0.2), (0.5, "linear", 1.0), (1e-3, "tanh", 1e-6),
         (500.0, "tanh", 0.0),
     ],
 )  # fmt: skip
@@ -50,7 +50,7 @@ def test_states_die_out_up_to_the_slope_at_zero(activation):
 
 @pytest.mark.parametrize(
     ("scale", "activation", "input_std"),
-    [(1.5, "relu", 0.0), (2**0.5, "relu", 1.0), (1.0, "identity", 1e-3), (2.0, "silu", 0.1)],
+    [(1.5, "relu", 0.0), (2**0.5, "relu", 1.0), (1.0, "linear", 1e-3), (2.0, "silu", 0.1)],
 )
 def test_growth_without_bound_is_refused(scale, activation, input_std):
     with pytest.raises(ValueError, match=f"grows without bound.* scale={scale:g} and input_std={input_std:g}"):
@@ -99,7 +99,7 @@ def test_at_the_critical_scale_chi_is_one(activation):
 
 
 def test_homogeneous_activations_have_one_critical_scale_and_infinite_states_there():
-    for activation, scale, kurtosis in (("identity", 1.0, 1.0), ("relu", 2**0.5, 2.0)):
+    for activation, scale, kurtosis in (("linear", 1.0, 1.0), ("relu", 2**0.5, 2.0)):
         edge = edge_of_chaos(activation, [0.0, 1e-3, 2.0])
         assert edge.scale == pytest.approx(np.full(3, scale), rel=1e-14)
         assert edge.variance.tolist() == [1.0, np.inf, np.inf]

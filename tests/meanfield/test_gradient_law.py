@@ -68,7 +68,7 @@ def test_rectifiers_have_the_law_of_independent_increments():
     n, steps = np.array([100, 200]), np.array([[10], [30]])
     assert law.median == pytest.approx(-steps * 5 / (2 * n))
     assert law.std == pytest.approx(np.sqrt(steps * 5 / n))
-    linear = gradient_law(100, 7, 1.0, "identity", field="complex", tied=False)
+    linear = gradient_law(100, 7, 1.0, "linear", field="complex", tied=False)
     assert float(linear.std) == pytest.approx((7 / 100) ** 0.5)  # as for fresh linear layers: Var log Z = 2 b/beta
     assert linear.status == "P"
     assert gradient_law(100, 7, 1.0, "relu", field="complex", tied=False).status == "H"
@@ -140,7 +140,7 @@ def test_horizons():
         (lambda: gradient_law(100, 10, 2.0, "gelu", 1.0, tied=False), "grows without bound"),
         *(
             (lambda name=name: gradient_law(100, 10, 1.0, name, 1.0), "must be odd and saturate")
-            for name in ("identity", "relu", "gelu")
+            for name in ("linear", "relu", "gelu")
         ),
         (lambda: horizon(100, "relu", 1.0), "must be odd and saturate"),
         (lambda: horizon(100, "tanh", 0.0), "needs fresh inputs"),

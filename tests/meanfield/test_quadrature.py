@@ -21,7 +21,7 @@ def square(name, slope=False, power=2):
 @pytest.mark.parametrize(
     ("name", "slope", "exact"),
     [
-        ("identity", False, lambda q: q),
+        ("linear", False, lambda q: q),
         ("relu", False, lambda q: q / 2),
         ("leaky_relu", True, lambda q: (1 + 0.01**2) / 2 * np.ones_like(q)),
         # Williams: E erf^2 = 2/pi arcsin(2q/(1+2q)); near q = 0 and infinity by what the arcsine cannot lose.
