@@ -6,7 +6,7 @@ A check compares two routes that share no formula on a stated grid and reports t
 from __future__ import annotations
 
 from signalprop._checks import flag
-from signalprop.verify import counting, draws, laws, recurrences, scales, values
+from signalprop.verify import cells, counting, draws, laws, meanfield, recurrences, scales, values
 from signalprop.verify.check import Check, Outcome, run
 
 __all__ = ["Check", "Outcome", "all_checks", "run"]
@@ -15,4 +15,8 @@ __all__ = ["Check", "Outcome", "all_checks", "run"]
 def all_checks(thorough: bool = False) -> list[Check]:
     """The checks of this version, part by part; `thorough` takes minutes instead of half a minute."""
     wanted = flag(thorough, "thorough")
-    return [check for part in (counting, values, laws, draws, scales, recurrences) for check in part.checks(wanted)]
+    return [
+        check
+        for part in (counting, values, laws, draws, scales, recurrences, meanfield, cells)
+        for check in part.checks(wanted)
+    ]
