@@ -5,7 +5,10 @@ VENV := .venv
 TOOLS := .venv-tools
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := $(BIN)/python maintenance/install.py
 JOBS ?= 2
+# Modules are compiled once, whatever the surroundings say, and not by each of the many processes that tests start.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce test test-slow test-browser lint docs notebooks bench lock audit clean
@@ -30,16 +33,18 @@ $(VENV)/created:
 	@touch $@
 
 # Nothing is resolved, built or run that its hash in locks/ does not name; PyTorch alone comes by its version.
-$(VENV)/installed: $(VENV)/created pyproject.toml locks/core.txt
+# uv only makes it faster: where it cannot be had, maintenance/install.py does the same with pip.
+$(VENV)/installed: $(VENV)/created pyproject.toml locks/uv.txt locks/core.txt
 	@echo "installing signalprop into $(VENV) ..."
-	$(PIP) install --require-hashes --no-deps --requirement locks/core.txt
+	-$(PIP) install --only-binary :all: --require-hashes --no-deps --requirement locks/uv.txt
+	$(INSTALL) locks/core.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/installed-test: $(VENV)/installed constraints.txt locks/all.txt
 	@echo "installing what tests, documentation and benchmarks need into $(VENV) ..."
-	$(PIP) install --require-hashes --no-deps --requirement locks/all.txt
-	$(PIP) install --constraint constraints.txt torch
+	$(INSTALL) locks/all.txt
+	$(PIP) install --no-compile --constraint constraints.txt torch
 	@touch $@
 
 $(TOOLS)/installed: $(VENV)/created

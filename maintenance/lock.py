@@ -1,4 +1,4 @@
-"""``make lock``: write locks/core.txt and locks/all.txt, every package at its version of constraints.txt with its hashes.
+"""``make lock``: write locks/core.txt, all.txt and uv.txt, every package at its version of constraints.txt with its hashes.
 
 ``uv`` resolves for Linux and macOS on Apple silicon, Python 3.11 to 3.14, and lists the hashes of every file of a release, so
 that one lock serves all of them. PyTorch and what only its CUDA builds need are left out: which build of it an index offers
@@ -12,7 +12,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = {"core": [], "all": ["test", "docs", "browser", "bench"]}
+# What is locked: files of requirements, and extras of the first.
+LOCKS = {
+    "core": (["pyproject.toml", "build.in"], []),
+    "all": (["pyproject.toml", "build.in"], ["test", "docs", "browser", "bench"]),
+    "uv": (["uv.in"], []),
+}
 BUILD = "hatchling\neditables"  # these build the package itself, in place, without a download of their own
 NEWEST = "3.15"  # the first Python that PyTorch has no build for
 OF_TORCH = re.compile(r"(torch|triton|setuptools|nvidia-[\w-]+|cuda-[\w-]+)==")
@@ -32,17 +37,9 @@ def main(uv):
         with (project / "pyproject.toml").open("a", encoding="utf-8") as file:
             file.write(SETTINGS.format(newest=NEWEST))
         (project / "build.in").write_text(BUILD + "\n", encoding="utf-8")
-        for name, extras in EXTRAS.items():
-            line = [
-                uv,
-                "pip",
-                "compile",
-                "pyproject.toml",
-                "build.in",
-                "--constraint",
-                "constraints.txt",
-                "--universal",
-            ]
+        (project / "uv.in").write_text("uv\n", encoding="utf-8")
+        for name, (files, extras) in LOCKS.items():
+            line = [uv, "pip", "compile", *files, "--constraint", "constraints.txt", "--universal"]
             line += ["--python-version", "3.11.5", "--generate-hashes", "--no-annotate", "--no-header", "--quiet"]
             line += [part for extra in extras for part in ("--extra", extra)]
             found = subprocess.run(line, cwd=project, capture_output=True, text=True, check=False)

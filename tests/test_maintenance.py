@@ -28,11 +28,11 @@ def pins(path):
 
 
 CONSTRAINTS = pins(ROOT / "constraints.txt")
-LOCKS = {name: pins(ROOT / "locks" / f"{name}.txt") for name in ("core", "all")}
+LOCKS = {name: pins(ROOT / "locks" / f"{name}.txt") for name in ("core", "all", "uv")}
 ELSEWHERE = {"appnope", "cffi", "pycparser"}  # macOS, PyPy
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", ["core", "all"])
 def test_a_lock_has_every_dependency_but_pytorch_at_its_pin(name):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
@@ -52,6 +52,7 @@ def test_a_lock_has_every_dependency_but_pytorch_at_its_pin(name):
 
 def test_the_locks_agree():
     assert LOCKS["core"].items() <= LOCKS["all"].items()
+    assert LOCKS["uv"] == {"uv": CONSTRAINTS["uv"]}
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -81,6 +82,50 @@ def test_a_lock_is_made_without_pytorch_and_without_the_common_marker():
     )
     made = tool("lock").locked(text).split("\n")[1:]
     assert made == ["a==1 \\", digest, "b==2 \\", digest, "c==5 ; there \\", digest, ""]
+
+
+PINNED = "signalprop-no-such-package==1 --hash=sha256:" + 64 * "0" + "\n"
+
+
+def installed(tmp_path, monkeypatch, *, uv, settings=""):
+    """The exit code of an installation, and which programs it started; pip and uv write down their names."""
+    lock, log = tmp_path / "lock.txt", tmp_path / "log"
+    lock.write_text(PINNED)
+    install = tool("install")
+    for name, code in (("uv", uv), ("pip", 0)):
+        program = tmp_path / name
+        said = f'[ "$1" = config ] && {{ echo "{settings}"; exit; }}; echo {name} "$@" >> "{log}"; exit {code}'
+        program.write_text(f"#!/bin/sh\n{said}\n")
+        program.chmod(0o755 if code is not None else 0o644)
+    monkeypatch.setattr(install, "PIP", [str(tmp_path / "pip")])
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    code = install.main(lock, tmp_path / "uv")
+    lines = log.read_text().splitlines()
+    assert all("--require-hashes --no-deps --requirement" in line for line in lines)
+    return code, [line.split()[0] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("uv", "settings", "started"),
+    [
+        (0, "", ["uv"]),
+        (0, "global.extra-index-url='https://more.example'", ["uv"]),
+        (0, "global.index-url='https://mirror.example'", ["pip"]),
+        (0, ":env:.no-index='1'", ["pip"]),
+        (2, "", ["uv", "pip"]),
+        (None, "", ["pip"]),
+    ],
+    ids=["uv", "uv beside more indexes", "another index", "no index", "uv fails", "no uv"],
+)
+def test_uv_installs_and_pip_where_uv_cannot(uv, settings, started, tmp_path, monkeypatch):
+    assert installed(tmp_path, monkeypatch, uv=uv, settings=settings) == (0, started)
+
+
+def test_an_installation_that_fails_says_so(tmp_path):
+    """With the pip of this environment, and no uv."""
+    (tmp_path / "lock.txt").write_text("--no-index\n" + PINNED)
+    assert tool("install").main(tmp_path / "lock.txt", tmp_path / "no uv") == 1
 
 
 @pytest.mark.parametrize(
