@@ -45,6 +45,24 @@ def test_committed_quantiles():
             assert np.sqrt(np.mean(np.log(measured[here]) ** 2)) > 2.0 * stated / 100.0
 
 
+def test_weakly_driven_wide_layers_are_as_far_off_as_stated():
+    """Narrow around T = 2 sqrt(n), wide at 2n, and horizons too long."""
+    table = pd.read_csv(QUANTILES).query("input_std <= 0.01 and n >= 256")
+    table["measured"] = 0.5 * (table.q84 - table.q16)
+    law = table.law_std * spread_ratio(table.n.to_numpy(), table.horizon.to_numpy(), "tanh", table.input_std.to_numpy())
+    over = law / table.measured
+    for n, lowest in ((256, 0.73), (512, 0.65), (1024, 0.54)):
+        here = table.n == n
+        assert over[here].min() == pytest.approx(lowest, abs=0.01)
+        at = float(table.horizon[over[here].idxmin()])
+        assert n**0.5 < at < 4.0 * n**0.5
+    assert over[(table.n == 512) & (table.horizon == 1024)].max() == pytest.approx(1.68, abs=0.01)
+    for n, s, times in ((256, 0.01, 1.45), (512, 0.01, 1.52), (512, 0.003, 1.89), (1024, 0.003, 2.35)):
+        rows = table[(table.n == n) & (table.input_std == s)]
+        steps = np.exp(np.interp(0.0, np.log(rows.measured), np.log(rows.horizon)))
+        assert crossover_horizon(n, "tanh", s) / steps == pytest.approx(times, abs=0.02)
+
+
 def test_limits():
     assert spread_ratio(64, 0, "tanh", 0.1) == 1.0
     driven = spread_ratio(10**9, [1, 1000, 10**5], "tanh", 1.0)

@@ -178,6 +178,26 @@ def test_cells_with_a_mean_settle_where_draws_do():
     assert found == pytest.approx(h2.mean(), rel=0.03)  # four standard errors, and c is not quite Gaussian
 
 
+@pytest.mark.parametrize(("features", "low", "high"), [(1, 0.1, 0.4), (8, 0.2, 0.55), (0, 0.85, 1.1)])
+def test_states_grow_where_few_features_move_all_gates(features, low, high):
+    """Chrono biases at s = 2: what is found over what is drawn; 0 features are inputs of its own for each gate and unit."""
+    rng, n, s, steps = np.random.default_rng(9), 128, 2.0, 500
+    b = chrono_biases(n, 100, s)
+    found = lstm_gradient(0, 1.0, s, input_gate=-b, forget_gate=b).state_energy
+    drawn = []
+    for _ in range(6):
+        w, u = (rng.standard_normal((4 * n, size)) / np.sqrt(max(size, 1)) for size in (n, features))
+        h = c = np.zeros(n)
+        for t in range(steps):
+            x = rng.standard_normal(4 * n) if features == 0 else u @ rng.standard_normal(features)
+            i, f, k, o = (w @ h + s * x).reshape(4, n)
+            i, f, o = (1.0 / (1.0 + np.exp(-a)) for a in (i - b, f + b, o))
+            c = f * c + i * np.tanh(k)
+            h = o * np.tanh(c)
+            drawn += [np.mean(h**2)] * (t >= 250)
+    assert low < found / np.mean(drawn) < high
+
+
 def test_equal_units_are_one_unit():
     one = gru_gradient(30, 2.0, 0.5, update_gate=1.0)
     many = gru_gradient(30, 2.0, 0.5, update_gate=np.ones(5), reset_gate=np.zeros(5))
