@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         exact,
         fields,
         initialization,
+        inspection,
         meanfield,
         moments,
         montecarlo,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from signalprop.energy import lru_energy, rnn_energy
     from signalprop.fields import Field
     from signalprop.initialization import advise, depth_budget, safe_scale, width_needed
+    from signalprop.inspection import Inspection, inspect
     from signalprop.montecarlo.estimate import Estimate
     from signalprop.montecarlo.run import run
     from signalprop.montecarlo.sampling import Sample, sample
@@ -53,6 +55,8 @@ _HOMES = {
     "depth_budget": "signalprop.initialization",
     "safe_scale": "signalprop.initialization",
     "width_needed": "signalprop.initialization",
+    "Inspection": "signalprop.inspection",
+    "inspect": "signalprop.inspection",
     "Estimate": "signalprop.montecarlo.estimate",
     "run": "signalprop.montecarlo.run",
     "Sample": "signalprop.montecarlo.sampling",
@@ -66,6 +70,7 @@ _MODULES = (
     "exact",
     "fields",
     "initialization",
+    "inspection",
     "meanfield",
     "moments",
     "montecarlo",
@@ -82,6 +87,7 @@ _MODULES = (
 __all__ = [
     "Estimate",
     "Field",
+    "Inspection",
     "Sample",
     "advise",
     "allow",
@@ -93,6 +99,8 @@ __all__ = [
     "exact",
     "fields",
     "initialization",
+    "inspect",
+    "inspection",
     "lru_energy",
     "meanfield",
     "moments",

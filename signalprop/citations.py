@@ -18,6 +18,7 @@ from signalprop._topics import ENSEMBLE, Cites, Topic, spelled
 from signalprop.activations import SampledActivation
 from signalprop.fields import PROVED_FIRST, Field, one_of
 from signalprop.initialization.criteria import CRITERIA
+from signalprop.inspection.adapters import ADAPTERS
 from signalprop.methods import Method
 from signalprop.recurrences.catalogue import KINDS
 
@@ -50,6 +51,7 @@ _COMMANDS: dict[str, Topic] = {
     ),
     "safe_scale": Topic("a scale for Gaussian weights", options={"field": "real", "criterion": "quantile"}),
     "sample": Topic("draws, and what their mean is worth", ENSEMBLE, (), DRAWN),
+    "inspect": Topic("what the recurrences of a model remember", ("henrici1962",), (), {"adapter": None}),
     "recurrence": Topic("second moments of a linear recurrence", options={"kind": None}),
     "meanfield": Topic("nonlinear layers: edge of chaos, finite width", ("poole2016", "schoenholz2017", "chen2018")),
     "gated": Topic("second moments of gradients through GRU and LSTM", ("chen2018", "gilboa2019"), ("gates",)),
@@ -105,6 +107,7 @@ def _vocabularies() -> dict[str, dict[str, Cites]]:
         "activation": {activation.value: activation.cites for activation in SampledActivation},
         "criterion": {name: criterion.cites for name, criterion in CRITERIA.items()},
         "kind": {name: kind.cites for name, kind in KINDS.items()},
+        "adapter": {name: adapter.cites for name, adapter in ADAPTERS.items()},
         "layer": {name: layer.cites for name, layer in LAYERS.items()},
         "task": {name: task.cites for name, task in TASKS.items()},
     }

@@ -140,7 +140,7 @@ def test_every_command_is_a_topic():
 
 def test_every_choice_of_the_commands_is_a_choice_here():
     found = {}
-    for command in ("sample", "scale", "train", "recurrence"):
+    for command in ("sample", "scale", "train", "recurrence", "inspect"):
         page = runner.invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
         for option, names in re.findall(r"(?:--|  )(\w+) [<\[]([a-z0-9_|-]+)[>\]]", page):
             found[option] = set(names.replace("-", "_").split("|"))

@@ -22,6 +22,7 @@ from signalprop.cli.cite import cite
 from signalprop.cli.configs import configs
 from signalprop.cli.energy import energy
 from signalprop.cli.info import info
+from signalprop.cli.inspect import inspect
 from signalprop.cli.moment import moment
 from signalprop.cli.recurrence import recurrence
 from signalprop.cli.regime import regime
@@ -58,7 +59,7 @@ def _before_commands(
 ) -> None: ...
 
 
-for _command in (energy, scale, sample, recurrence, regime, moment, run, verify, reproduce):
+for _command in (energy, scale, inspect, sample, recurrence, regime, moment, run, verify, reproduce):
     app.command()(_command)
 app.command()(sentences()(train))
 app.command()(configs)

@@ -74,6 +74,12 @@ EXCLUDED = {
     "cells.energies.GradientEnergies": "made by gradient_energies",
     "cells.lyapunov.LyapunovExponents": "made by lyapunov",
     "cells.energies.QuantilePath": "made by GradientEnergies",
+    "inspection.inspection.Inspection": "made by inspect",
+    "inspection.record.Adapter": "a record, held to its class where it is registered",
+    "inspection.record.LayerReport": "made by inspect",
+    "inspection.record.Settings": "made by inspect",
+    "inspection.record.Site": "made by find_layers",
+    "inspection.look.find_layers": "takes what read_checkpoint gives",
     "meanfield._gates.GatedGradient": "made by lstm_gradient and gru_gradient",
 }
 UNSWEPT_METHODS = {

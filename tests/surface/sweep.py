@@ -16,7 +16,7 @@ from tests.surface.judge import Outcome, canonical, outcome
 
 COMPLEX_ALLOWED = {
     "A", "B", "C", "matrix", "unitary", "values", "covariance", "source", "readout", "first", "inputs", "weights",
-    "coefficients",
+    "coefficients", "W",
     "initial", "tensor", "lengths", "model", "state",
 }  # fmt: skip
 # Infinities that the documentation names.
@@ -50,7 +50,7 @@ OF_THE_ANSWER = ("outside the range of float64", "would take about", "would take
 
 
 # A path: the operating system says whether there is anything, and a message about a file begins with its path.
-PATHS = ("path", "directory", "tasks.listops.load.name")
+PATHS = ("path", "directory", "tasks.listops.load.name", "inspection.look.inspect.model")
 
 
 # Not read where the answer does not depend on them.

@@ -1,0 +1,55 @@
+"""What the recurrences of a model remember, and for how long: a look into any model, in memory or in a file.
+
+One small file per family of layers, in `ADAPTERS`; what a family has in common with others stands in `decays` (units that
+decay on their own) and `kernels` (dense matrices). Names are loaded when first used; neither PyTorch nor JAX is needed for
+files of safetensors and NumPy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from signalprop.inspection.adapters import ADAPTERS
+    from signalprop.inspection.checkpoints import read_checkpoint
+    from signalprop.inspection.inspection import Inspection
+    from signalprop.inspection.kernels import power_energy
+    from signalprop.inspection.look import find_layers, inspect
+    from signalprop.inspection.record import Adapter, LayerReport, Settings, Site
+
+_HOMES = {
+    "ADAPTERS": "adapters",
+    "Adapter": "record",
+    "Inspection": "inspection",
+    "LayerReport": "record",
+    "Settings": "record",
+    "Site": "record",
+    "find_layers": "look",
+    "inspect": "look",
+    "power_energy": "kernels",
+    "read_checkpoint": "checkpoints",
+}
+
+__all__ = [
+    "ADAPTERS",
+    "Adapter",
+    "Inspection",
+    "LayerReport",
+    "Settings",
+    "Site",
+    "find_layers",
+    "inspect",
+    "power_energy",
+    "read_checkpoint",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"signalprop.inspection.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'signalprop.inspection' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,120 @@
+"""`inspect`: find the recurrences of a model and say what they remember."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from signalprop import _progress
+from signalprop._checks import path_of, real_number, shown, whole_number
+from signalprop.fields import choices
+from signalprop.inspection.adapters import ADAPTERS
+from signalprop.inspection.checkpoints import read_checkpoint
+from signalprop.inspection.inspection import Inspection
+from signalprop.inspection.pytrees import of_model
+from signalprop.inspection.record import Adapter, LayerReport, Settings, Site
+from signalprop.inspection.tensors import Tensors
+
+LONGEST = 10**6  # steps
+LARGEST_INPUT = 10.0
+
+
+def inspect(
+    model: Any,
+    *,
+    horizon: int | None = None,
+    adapter: str | None = None,
+    input_std: float | None = None,
+) -> Inspection:
+    r"""What the recurrences of a model remember, and for how long, from their parameters alone.
+
+    Parameters
+    ----------
+    model
+        A `torch.nn.Module`; a mapping of names to arrays, nested at will, such as a state_dict or the parameters of Flax; or
+        a file or folder as `read_checkpoint` reads it, for which no code of the model is needed: names and shapes decide.
+    horizon
+        T, the steps over which the model should remember, 1 to 1e6; verdicts are given with respect to it. Left out they say
+        how long a layer holds.
+    adapter
+        Name in `ADAPTERS`, for names and shapes that do not say it or say it wrongly. The other adapters are then left out.
+    input_std
+        s, the standard deviation of what inputs add to the preactivation of each gate, 0 to 10. Left out it is read from the
+        input kernels of RNN, GRU and LSTM, for inputs of unit variance per feature, and is 0 for the others: their gates as
+        their biases set them.
+
+    Returns
+    -------
+    Inspection
+        ``print`` it for the page, ``.layers`` for the numbers, ``.plot()`` for the figure.
+
+    Raises
+    ------
+    ValueError
+        A model without recurrences that are known here; weights that are not finite, or have no numbers (meta device); a file
+        as in `read_checkpoint`; an adapter that is unknown; numbers out of range.
+    OSError
+        A file that cannot be read.
+
+    Notes
+    -----
+    Status P for diagonal recurrences at the gates that are named in `LayerReport.assumes`, and for the powers of dense
+    kernels; Status H for what nonlinearities and gates do (`signalprop.meanfield`). Tensors are read one layer at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = inspect({"mixer": {"A_log": np.log(np.arange(1.0, 5.0)), "dt_bias": np.full(4, -4.6), "D": np.ones(4)}})
+    >>> found.layers[0].adapter, found.layers[0].gradient.by_e
+    ('mamba2', 25)
+    """
+    settings = Settings(
+        None if horizon is None else whole_number(horizon, "horizon", 1, LONGEST),
+        None if input_std is None else _checked_std(input_std),
+    )
+    chosen = None if adapter is None else ADAPTERS.named(adapter, "adapter")
+    tensors = read_checkpoint(path_of(model, "model")) if isinstance(model, (str, os.PathLike)) else of_model(model)
+    sites = find_layers(tensors, chosen)
+    if not sites:
+        raise ValueError(_no_recurrence(tensors, chosen))
+    layers: list[LayerReport] = []
+    with _progress.bar(f"looking into {Path(tensors.source).name}") as report:
+        for done, (one, site) in enumerate(sites):
+            report(done / len(sites), site.name or tensors.source)
+            layers += one.look(site, settings)
+    return Inspection(tensors.source, settings, tuple(layers))
+
+
+def find_layers(tensors: Tensors, chosen: str | None = None) -> list[tuple[Adapter, Site]]:
+    """Every recurrence with the adapter that reads it, in the order of the model; a tensor belongs to one layer alone."""
+    claimed: set[str] = set()
+    found: list[tuple[int, Adapter, Site]] = []
+    place = {name: i for i, name in enumerate(tensors)}
+    for name, adapter in ADAPTERS.items():
+        if chosen not in (None, name):
+            continue
+        for site in adapter.find(tensors, chosen is not None):
+            own = {one.name for one in site.parameters.values()}
+            if not own & claimed:
+                claimed |= own
+                found.append((min(place[one] for one in own), adapter, site))
+    return [(adapter, site) for _, adapter, site in sorted(found, key=lambda one: one[0])]
+
+
+def _no_recurrence(tensors: Tensors, chosen: str | None) -> str:
+    names = ", ".join(list(tensors)[:3])
+    more = f" and {len(tensors) - 3} more" if len(tensors) > 3 else ""
+    if chosen is not None:
+        return f"{tensors.source} has no recurrence that adapter={chosen!r} reads; its tensors are {names}{more}."
+    return (
+        f"{tensors.source} has no recurrence that is known here; its tensors are {names}{more}. If one of them is a recurrence, "
+        f"say which with adapter: {choices(ADAPTERS)}."
+    )
+
+
+def _checked_std(value: Any) -> float:
+    number = real_number(value, "input_std")
+    if not 0.0 <= number <= LARGEST_INPUT:
+        raise ValueError(f"input_std must lie between 0 and {LARGEST_INPUT:g}, got {shown(value)}.")
+    return number

@@ -1,0 +1,51 @@
+"""Every sentence of an inspection, each once; names in braces are replaced by text that is already formatted."""
+
+from __future__ import annotations
+
+VERDICTS = {
+    "explodes": "explodes after {steps}",
+    "never": "never forgets",
+    "dead": "dead: keeps nothing from one step to the next",
+    "at_once": "forgets within {steps}",
+    "holds": "holds about {steps}",
+    "holds_asked": "holds {horizon} steps",
+    "fades": "holds about {steps} of {horizon}",
+    "forgets_before": "forgets after about {steps} of {horizon}",
+    "unknown": "not known",
+}
+"""A verdict for a layer as a whole."""
+
+NOTES = {
+    "never": "{units} never {forget}",
+    "at_once": "{units} {forget} within 2 steps",
+    "grows": "{units} {grow} from step to step",
+    "lost": "in {storage} {units} {round} to no decay at all",
+    "if_cast": "computed in {storage}, {units} would round to no decay at all",
+    "known_within": "stored in {storage}, a memory is known to {share} only",
+    "overwritten": "{quantity} is {law}, as after an initializer that fills every parameter",
+}
+"""What is said of single units, after the verdict."""
+
+REMEDIES = {
+    "never": "What never forgets adds up for as long as a sequence is: in long ones it overflows, or drowns the rest. If that is not meant, bound the decay away from 1, and keep the parameters that make it in float32.",
+    "float32": "Keep the parameters that make the decay in float32, and compute the decay in it: there are few of them, and in {storage} a decay within {gap} of 1 is 1.",
+    "explodes": "What grows overflows in longer sequences. Scale the kernel down to a radius below 1, or use a recurrence that preserves norms: signalprop scale has the lines to paste.",
+    "forgets_gate": "What is kept is set by the bias of the {gate}. For {horizon} steps: signalprop.initialization.torch.init_recurrent_(module, {horizon}), which makes up for what inputs do to the gate.",
+    "forgets_dense": "This kernel loses the signal. For {horizon} steps: signalprop.initialization.torch.init_recurrent_(module, {horizon}); signalprop scale -n {n} -T {horizon} says up to when a kernel of this width can hold one.",
+    "forgets_decay": "For a longer memory start decays nearer to 1: smaller step sizes, or smaller rates.",
+    "dead": "A kernel of zeros remembers nothing: initialize it, or look whether it was loaded.",
+    "overwritten": "The law of a decay is part of the layer: let initializers that fill every parameter skip it, or fill it again after them.",
+}
+"""What to do about a finding."""
+
+HEAD = "{source}: {count}"
+ALONE = "All this is from parameters alone. What inputs do to gates, and whether states are used, they do not say."
+COLUMNS = "Steps until 1/e of an energy (squared length) is left, and until 1 % is: of an input, of a gradient carried back, and of single units on their own. Units are counted from 0."
+KERNEL_COLUMNS = "g: scale, 1 for Glorot. Radius: the largest modulus of an eigenvalue. Largest: of the singular values. n/v: width of a Gaussian kernel that would hold a signal as long, as far as singular values decide. Departure: from a normal matrix, 0 to 1. s: what inputs add to a preactivation."
+LAW_FITS = "{quantity}: {law}, as in {source}{others}."
+LAW_OFF = "{quantity}: like no published start; the nearest is {law} ({source}), at a distance of {distance}."
+
+
+def filled(table: dict[str, str], name: str, **values: object) -> str:
+    """A sentence filled in."""
+    return table[name].format(**values)
