@@ -38,7 +38,7 @@ def checks(thorough: bool) -> list[Check]:
             LARGEST_Z, partial(_linear, 800 * times),
         ),
         Check(
-            "fresh layers: simulated increments = exact (P)", "linear, ReLU, n = 48, T = 20", "largest |z|", LARGEST_Z,
+            "fresh linear and ReLU steps: simulated increments = exact (P)", "n = 48, T = 20", "largest |z|", LARGEST_Z,
             partial(_fresh, 1500 * times),
         ),
         Check(

@@ -37,7 +37,7 @@ def checks(thorough: bool) -> list[Check]:
             partial(_layers, 100 * times),
         ),
         Check(
-            "fresh layers: gradient law (P) = exact increments", "linear, ReLU, n in 64..4096", "error over 1/n", 5.0,
+            "fresh linear and ReLU steps: law (P) = exact increments", "n in 64..4096", "error over 1/n", 5.0,
             _increments,
         ),
         Check("keeping biases (P): energy kept = that without inputs", "b in -5..12, s in 0.1..8", "relative error", 1e-8, _kept),

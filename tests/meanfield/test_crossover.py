@@ -61,6 +61,7 @@ def test_weakly_driven_wide_layers_are_as_far_off_as_stated():
         rows = table[(table.n == n) & (table.input_std == s)]
         steps = np.exp(np.interp(0.0, np.log(rows.measured), np.log(rows.horizon)))
         assert crossover_horizon(n, "tanh", s) / steps == pytest.approx(times, abs=0.02)
+    assert crossover_horizon(n, "tanh", s) == 97.0
 
 
 def test_limits():
