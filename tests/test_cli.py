@@ -83,11 +83,19 @@ def test_scale_by_one_criterion(tmp_path):
     assert answer["source"] == "samples"
 
 
-def test_scale_loads_nothing_heavy():
+@pytest.mark.parametrize(
+    ("cell", "heavy"),
+    [
+        ("linear", ("numba", "scipy", "matplotlib", "torch", "pandas")),
+        ("lstm", ("numba", "matplotlib", "torch", "pandas")),
+    ],
+)
+def test_scale_loads_nothing_heavy(cell, heavy):
     code = (
         "import sys; from typer.testing import CliRunner; from signalprop.cli import app; "
-        "r = CliRunner().invoke(app, ['scale', '-n', '512', '-T', '300']); assert r.exit_code == 0, r.output; "
-        "print([m for m in ('numba', 'scipy', 'matplotlib', 'torch', 'pandas') if m in sys.modules])"
+        f"r = CliRunner().invoke(app, ['scale', '-n', '512', '-T', '300', '--cell', {cell!r}]); "
+        "assert r.exit_code == 0, r.output; "
+        f"print([m for m in {heavy} if m in sys.modules])"
     )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -180,7 +180,7 @@
   function answer(advice) {
     const page = Words.page(advice);
     put("answer", page.answer, advice.verdict);
-    put("regime", `${Words.regime(advice)} ${page.gates}`.trim(), advice.regime);
+    put("regime", `${Words.regime(advice)} ${page.cells}`.trim(), advice.regime);
     get("reasons").replaceChildren(...page.why.map((text) => element("li", text)));
   }
 

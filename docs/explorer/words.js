@@ -7,6 +7,7 @@
 const Words = (() => {
   const TORCH_DEFAULT = 1 / Math.sqrt(3);
   const { TEN } = Advice;
+  const ASK = "ask: signalprop scale --cell lstm";
   const [LOWEST, HIGHEST] = [TABLE.levels[0], TABLE.levels.at(-1)];
   const { sentences, code: CODE, mean_status: MEAN_STATUS, trained: TRAINED, far: FAR, most_heads: MOST_HEADS } = TABLE.words;
 
@@ -84,9 +85,9 @@ const Words = (() => {
 
   // ---- the page ----
 
-  /** Answer, what to know if there are gates, reasons and blocks to paste; a block is {title, items}, an item {text} or {label, code}. */
+  /** Answer, which layers it is not for, reasons and blocks to paste; a block is {title, items}, an item {text} or {label, code}. */
   function page(advice) {
-    return { answer: answer(advice), gates: gates(advice) ? sentence("gates_first") : "", why: why(advice), paste: paste(advice) };
+    return { answer: answer(advice), cells: advice.field === "real" ? sentence("cells_first", { option: ASK }) : "", why: why(advice), paste: paste(advice) };
   }
 
   function fate({ energy }) {
@@ -180,15 +181,8 @@ const Words = (() => {
         { title: sentence("paste_gaussian"), items: gaussian },
       ],
     }[verdict]();
-    if (gates(advice)) {
-      const values = { n, before: horizon - 1, steps: steps(horizon) };
-      const items = [{ text: sentence("gates", values) }, toPaste("lstm", values), toPaste("gru", values)];
-      blocks.push({ title: sentence("paste_gates"), items });
-    }
     return blocks;
   }
-
-  const gates = ({ field, horizon }) => field === "real" && horizon > 2;
 
   function initializers({ n, field }, scale, argument) {
     const std = scale / Math.sqrt(n);

@@ -11,6 +11,7 @@ from signalprop._progress import bar
 from signalprop.cli._options import FieldOption, Horizon, Json, ModelOption, Width, named
 from signalprop.cli._terminal import print_json, print_rows, print_text, save_figure, sentences
 from signalprop.fields import Field
+from signalprop.initialization._cell_words import NAMES
 from signalprop.initialization.criteria import CRITERIA
 from signalprop.models import Model, as_model, by_model
 
@@ -26,6 +27,18 @@ def _readers(option: str) -> str:
 def scale(
     n: Width,
     horizon: Horizon,
+    cell: Annotated[
+        str,
+        typer.Option(
+            "--cell",
+            help="Which layer: linear is h <- W h, the others PyTorch's.",
+            **named(("linear", *NAMES)),
+        ),
+    ] = "linear",
+    input_std: Annotated[
+        float | None,
+        typer.Option("--input-std", help="For cells that are not linear: what inputs add to a preactivation (1)."),
+    ] = None,
     field: FieldOption = Field.REAL,
     criterion: Annotated[
         str | None,
@@ -55,13 +68,19 @@ def scale(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Which scale for recurrent weights? Advice for your model.
+    """Which start for recurrent weights? Advice for your model.
 
-    Without --criterion: the whole page. With it: that one scale.
+    The first question is which --cell it has. Without --criterion: the whole page. With it: one scale, for a linear layer.
     """
     with sentences():
         from signalprop.initialization import advise, safe_scale
 
+        if criterion is not None and cell != "linear":
+            raise ValueError(f"--criterion is for linear recurrences, and --cell is {cell}; leave one of them out.")
+        if criterion is not None and input_std is not None:
+            raise ValueError(
+                "--input-std is for cells that are not linear; add --cell lstm (or gru, ..), without --criterion."
+            )
         if criterion is None:
             given = {"--model": model is not Model.RNN, "--tolerance": tolerance is not None,
                      "--quantile": quantile is not None, "--bound": bound is not None,
@@ -69,7 +88,7 @@ def scale(
             for option, changed in given.items():
                 if changed:
                     raise ValueError(f"{option} belongs to one criterion; add --criterion quantile (or bounded, ..).")
-            answer = advise(n, horizon, field)
+            answer = advise(n, horizon, field, cell=cell, input_std=input_std)
             if plot is not None:
                 save_figure(answer.plot(), plot)
             if as_json:

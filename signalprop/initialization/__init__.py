@@ -15,6 +15,7 @@ __all__ = [
     "CRITERIA",
     "STARTS",
     "Advice",
+    "CellAdvice",
     "Found",
     "Propagation",
     "Request",
@@ -31,6 +32,7 @@ __all__ = [
 if TYPE_CHECKING:
     from signalprop.initialization import jax as jax
     from signalprop.initialization import torch as torch
+    from signalprop.initialization._cell_advice import CellAdvice
     from signalprop.initialization.advice import Advice, advise
     from signalprop.initialization.budget import depth_budget, width_needed
     from signalprop.initialization.criteria import CRITERIA, Found, Request, ScaleCriterion
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CRITERIA": "criteria",
     "Advice": "advice",
+    "CellAdvice": "_cell_advice",
     "Found": "criteria",
     "Propagation": "propagation",
     "Request": "criteria",

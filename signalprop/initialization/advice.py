@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from signalprop._checks import positive_float, whole_number
 from signalprop.fields import Field, as_field
 from signalprop.initialization import one_draw_table
+from signalprop.initialization._cell_advice import CellAdvice, advise_cell, cell_of
 from signalprop.initialization.budget import depth_budget, width_needed
 from signalprop.initialization.criteria import CRITERIA
 from signalprop.initialization.criteria.record import MAX_HORIZON, MAX_WIDTH, WITHIN, mean_reach
@@ -134,24 +135,56 @@ class Advice:
         }
 
 
-def advise(n: int, horizon: int, field: str = "real") -> Advice:
-    """What happens to a signal in a Gaussian recurrence of this width over this horizon, and what to do.
+@overload
+def advise(
+    n: int, horizon: int, field: str = ..., *, cell: Literal["linear"] = ..., input_std: None = ...
+) -> Advice: ...
 
-    From the shipped quantiles of one draw (`signalprop.initialization.one_draw_table`) and the exact mean energies; nothing
-    is sampled, so it answers at once. For h <- W h; exact for a linear recurrence, right for tanh while the signal is small.
-    In a GRU or an LSTM the bias of the gate that keeps the state decides instead; the page has the lines for it.
+
+@overload
+def advise(
+    n: int,
+    horizon: int,
+    field: str = ...,
+    *,
+    cell: Literal["tanh", "relu", "gru", "lstm"],
+    input_std: float | None = ...,
+) -> CellAdvice: ...
+
+
+@overload
+def advise(
+    n: int, horizon: int, field: str = ..., *, cell: str, input_std: float | None = ...
+) -> Advice | CellAdvice: ...
+
+
+def advise(
+    n: int, horizon: int, field: str = "real", *, cell: str = "linear", input_std: float | None = None
+) -> Advice | CellAdvice:
+    """What happens to a signal in a recurrence of this width over this horizon, and what to do.
+
+    The first question is which cell. For ``cell="linear"``, h <- W h, from the shipped quantiles of one draw
+    (`signalprop.initialization.one_draw_table`) and the exact mean energies: exact for a linear recurrence, right for tanh while
+    the signal is small. For the others from a shipped table of simulated gradients
+    (`signalprop.initialization._cell_table`). Nothing is sampled, so it answers at once.
 
     Parameters
     ----------
     n, horizon
-        Width, and number of steps the signal should survive, up to 1e6.
+        Width, and number of steps the signal should survive, up to 1e6 (other cells: width 1e7, 1e5 steps).
     field
-        ``"real"``, ``"complex"`` or ``"quaternion"`` weights.
+        ``"real"``, ``"complex"`` or ``"quaternion"`` weights; other cells have real ones.
+    cell
+        ``"linear"``, ``"tanh"``, ``"relu"``, ``"gru"`` or ``"lstm"``, the last four as in PyTorch.
+    input_std
+        For cells that are not linear: what inputs and biases add to a preactivation, its standard deviation over units and
+        steps, 0 to 3; default 1. `signalprop.initialization.torch.input_std_of` measures it.
 
     Returns
     -------
     Advice
-        ``print`` it for the page, ``.plot()`` for the figure, ``.as_dict()`` for JSON.
+        ``print`` it for the page, ``.plot()`` for the figure, ``.as_dict()`` for JSON. `CellAdvice` for cells that are not
+        linear, with the same three.
 
     Raises
     ------
@@ -162,7 +195,12 @@ def advise(n: int, horizon: int, field: str = "real") -> Advice:
     --------
     >>> advise(4096, 64).verdict, advise(512, 2000).verdict
     ('keep', 'replace')
+    >>> round(advise(256, 200, cell="lstm").left["orthogonal chrono"].median)      # natural log of the energy that is left
+    -4
     """
+    name = cell_of(cell, input_std)
+    if name != "linear":
+        return advise_cell(name, n, horizon, field, input_std)
     kind = as_field(field)
     width = whole_number(n, "n", 1, MAX_WIDTH)
     steps = whole_number(horizon, "horizon", 1, MAX_HORIZON, "No Gaussian recurrence holds a signal that long.")

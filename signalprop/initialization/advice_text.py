@@ -42,9 +42,10 @@ def page(advice: Advice, width: int | None = None) -> str:
     """The whole page, in `width` columns (default: those of the terminal); only lines to paste may be longer."""
     room = min(columns(), WIDEST) if width is None else width
     head = lines_of(sentence("head", n=advice.n, steps=_steps(advice.horizon), field=advice.field.value), room, "", "")
-    lines = [*head, "=" * max(map(len, head)), "", *lines_of(answer(advice), room, "", "")]
-    if _gates(advice):
-        lines += lines_of(sentence("gates_first"), room, "", "")
+    lines = [*head, "=" * max(map(len, head)), ""]
+    if advice.field is Field.REAL:
+        lines += [*lines_of(sentence("cells_first", option="add --cell tanh, relu, gru or lstm"), room, "", ""), ""]
+    lines += lines_of(answer(advice), room, "", "")
     lines += ["", "Why"]
     for text in why(advice):
         lines += _point(text, room)
@@ -105,10 +106,6 @@ def paste(advice: Advice) -> list[Block]:
             Block(sentence("paste_norm"), (*_norm_preserving(advice), *trained)),
             Block(sentence("paste_gaussian"), gaussian),
         ]
-    if _gates(advice):
-        values = {"n": advice.n, "before": advice.horizon - 1, "steps": _steps(advice.horizon)}
-        gates = (sentence("gates", **values), code("lstm", **values), code("gru", **values))
-        blocks.append(Block(sentence("paste_gates"), gates))
     return blocks
 
 
@@ -162,11 +159,6 @@ def _safe(found: SafeScale) -> str:
     return sentence(
         "safe_capped" if capped else "safe", largest=f"{found.largest:.5g}", low=f"{low:.5g}", high=f"{high:.5g}"
     )
-
-
-def _gates(advice: Advice) -> bool:
-    """Whether there is something to say of gates: U(1, T - 1) needs room."""
-    return advice.field is Field.REAL and advice.horizon > 2
 
 
 def _glorot_values(advice: Advice) -> dict[str, str]:

@@ -12,7 +12,7 @@ SENTENCES = {
     "rescale": "Scale Glorot by g = {g} (standard deviation {std} instead of {glorot_std}): a Gaussian matrix can {just}hold a signal this long.",
     "rescale_one": "Keep Glorot's own scale, g = 1 (standard deviation {std}): a smaller one is not needed to keep 95 % of draws below ten times their energy. But draws differ much: a Gaussian matrix can {just}hold a signal this long.",
     "replace": "Do not use Gaussian recurrent weights for this: no scale works. Glorot {fate}, and a scale small enough not to explode forgets. Use a recurrence that preserves norms, as shown below.",
-    "gates_first": "If the layer is an LSTM or a GRU, its gates decide, not this scale: the lines for them are below.",
+    "cells_first": "This is for a linear layer. For a tanh or ReLU RNN, a GRU or an LSTM {option}.",
     # Why.
     "time": "{steps} {are} {c} times sqrt({n}). Applied again and again, one Gaussian matrix of width n keeps the energy (squared length) of a signal for only a few times sqrt(n) steps. The same holds for gradients carried back in time.",
     "draws": "One draw of W is what you train. 90 % of draws end between {low} and {high} of the energy they started with, the typical one at {median}. {share} pass ten times their energy on the way.",
@@ -38,14 +38,12 @@ SENTENCES = {
     "paste_more": "If that is not enough: a recurrence that preserves norms",
     "paste_norm": "What to do: a recurrence that preserves norms",
     "paste_gaussian": "If it must be Gaussian and must not explode",
-    "paste_gates": "If it is an LSTM or a GRU",
     "orthogonal": "Orthogonal W keeps the energy at exactly 1 at every step.",
     "unitary": "Unitary W keeps the energy at exactly 1 at every step.",
     "unitary_quaternion": "Unitary quaternion W (orthonormal columns) keeps the energy at exactly 1 at every step.",
     "layers": "Training may pull it away from orthogonal. These PyTorch layers keep all moduli below one by construction, here initialized for a memory of about {steps}.",
     "heads": "Heads: with one head of 512 states a training step of RotRNN took about 50 times as long as with 32 heads, and 394 thousand parameters instead of 140 thousand (d_model 128); each head also has a memory of its own.",
     "trained": "In trainings of this linear recurrence far past its budget (widths 64 to 256, 9 to 88 times sqrt(n) steps, two tasks, 150 Adam steps with clipped gradients, 10 seeds) an orthogonal start scored best in 12 of 12 settings. It learned through its input and output weights: the smallest learning rate tried for W was chosen each time, and frozen W scored the same. Glorot scored better than the scale that keeps 95 % of draws bounded, also in 12 of 12.",
-    "gates": "Nothing above holds for the gates of an LSTM or a GRU. How long they remember is decided by the bias of the gate that keeps the state; the scale of W comes second. For a memory of {steps} draw that bias as log U(1, {before}) (Tallec and Ollivier, arXiv:1804.11188). Large inputs make these gates forget sooner, which the lines below do not make up for; init_recurrent_ does:",
     # Details.
     "columns": "'energy left' is what the typical (median) draw has at the horizon, '> 10x' the share of draws that pass ten times their energy on the way, 'std' the standard deviation of one entry of W.",
     "subcritical": "The horizon is well below sqrt(n) steps, where infinite-width theory holds (the subcritical regime).",
@@ -57,9 +55,9 @@ SENTENCES = {
     "mean_strict": "The average over draws is {mean}. 'bounded' asks more of the average (within 1.1x) than 'quantile' asks of one draw (within 10x); one draw is what you train, so 'quantile' is the one to read.",
     "mean_plain": "The average over draws is {mean}.",
     "mean_unknown": "The exact average, and with it 'bounded' and 'minimax', is computed up to 20000 steps only.",
-    "torch_default": "PyTorch's own nn.RNN default, uniform with standard deviation 1/sqrt(3n), is g = {g}: the typical draw has {left} of its energy left at step {horizon}.",
+    "torch_default": "PyTorch's own default for such weights, uniform with standard deviation 1/sqrt(3n), is g = {g}: the typical draw has {left} of its energy left at step {horizon}.",
     "complex_weights": "Complex weights of this width would allow g = {g} and typically leave {left}.",
-    "scope": "Exact for a linear recurrence, right for tanh while the signal is small. LSTM and GRU: the bias of the gate that keeps the state comes first.",
+    "scope": "Exact for a linear recurrence, h <- W h; right for a tanh one while inputs and signal are small.",
     "picture": "The picture: {command}",
     "status": "How sure: the average is {average}. What single draws do is read from a table of simulated draws: {safe}. To cite: {command}",
     "status_draws": "How sure: what single draws do is read from a table of simulated draws: {safe}. To cite: {command}",
@@ -74,15 +72,15 @@ CODE = {
         """\
 import torch
 from signalprop.initialization.torch import ginibre_
-rnn = torch.nn.RNN(16, {n})  # your layer; 16 inputs here
-ginibre_(rnn.weight_hh_l0, {argument})""",
+W = torch.nn.Parameter(torch.empty({n}, {n}))  # your own W
+ginibre_(W, {argument})""",
     ),
     "gaussian_torch_alone": (
         "PyTorch without this package",
         """\
 import torch
-rnn = torch.nn.RNN(16, {n})  # your layer; 16 inputs here
-torch.nn.init.normal_(rnn.weight_hh_l0, std={std})""",
+W = torch.nn.Parameter(torch.empty({n}, {n}))  # your own W
+torch.nn.init.normal_(W, std={std})""",
     ),
     "gaussian_jax": (
         "JAX",
@@ -119,8 +117,8 @@ W = {part_std} * np.random.default_rng().standard_normal((n, n, 4))""",
         "PyTorch",
         """\
 import torch
-rnn = torch.nn.RNN(16, {n})  # your layer; 16 inputs here
-torch.nn.init.orthogonal_(rnn.weight_hh_l0)""",
+W = torch.nn.Parameter(torch.empty({n}, {n}))  # your own W
+torch.nn.init.orthogonal_(W)""",
     ),
     "orthogonal_jax": (
         "JAX",
@@ -158,28 +156,6 @@ layer = RotRNN(d_model, {n}, heads={heads},
 from signalprop.nn import LRU
 d_model = 128  # width of its inputs and outputs: yours
 layer = LRU(d_model, {n}, r_min={near}, r_max={far})""",
-    ),
-    "lstm": (
-        "PyTorch, LSTM",
-        """\
-import torch
-lstm = torch.nn.LSTM(16, {n})  # your layer; 16 inputs here
-with torch.no_grad():
-    i, f, g, o = lstm.bias_ih_l0.chunk(4)  # PyTorch's order of the gates
-    f.uniform_(1, {before}).log_()  # the forget gate
-    i.copy_(-f)  # the input gate: the negative
-    for gate in lstm.bias_hh_l0.chunk(4)[:2]:  # PyTorch adds it to the above
-        gate.zero_()""",
-    ),
-    "gru": (
-        "PyTorch, GRU",
-        """\
-import torch
-gru = torch.nn.GRU(16, {n})  # your layer; 16 inputs here
-with torch.no_grad():
-    r, z, n = gru.bias_ih_l0.chunk(3)  # PyTorch's order; z near 1 keeps
-    z.uniform_(1, {before}).log_()
-    gru.bias_hh_l0.chunk(3)[1].zero_()  # PyTorch adds it to the above""",
     ),
 }
 

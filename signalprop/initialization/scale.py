@@ -6,15 +6,16 @@ import math
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from signalprop._checks import function_or_none, seed_of, whole_number
+from signalprop._checks import function_or_none, seed_of, shown, whole_number
 from signalprop.fields import Field, as_field
 from signalprop.initialization import one_draw_table
 from signalprop.initialization._asked import Asked, bound_of, steps_of
+from signalprop.initialization._cell_advice import CellAdvice, advise_cell, cell_of
 from signalprop.initialization.criteria import CRITERIA, Request
 from signalprop.initialization.criteria.edge import log_edge
 from signalprop.initialization.criteria.record import MAX_WIDTH, WITHIN, Progress, mean_reach
@@ -188,11 +189,62 @@ class SafeScale:
         }
 
 
+@overload
+def safe_scale(
+    n: int,
+    horizon: int,
+    field: str = ...,
+    *,
+    cell: Literal["linear"] = ...,
+    input_std: None = ...,
+    model: str = ...,
+    criterion: str = ...,
+    tolerance: float | None = ...,
+    quantile: float | None = ...,
+    bound: float | None = ...,
+    samples: int | None = ...,
+    seed: int | None = ...,
+    progress: Progress | None = ...,
+) -> SafeScale: ...
+
+
+@overload
+def safe_scale(
+    n: int,
+    horizon: int,
+    field: str = ...,
+    *,
+    cell: Literal["tanh", "relu", "gru", "lstm"],
+    input_std: float | None = ...,
+) -> CellAdvice: ...
+
+
+@overload
+def safe_scale(
+    n: int,
+    horizon: int,
+    field: str = ...,
+    *,
+    cell: str,
+    input_std: float | None = ...,
+    model: str = ...,
+    criterion: str = ...,
+    tolerance: float | None = ...,
+    quantile: float | None = ...,
+    bound: float | None = ...,
+    samples: int | None = ...,
+    seed: int | None = ...,
+    progress: Progress | None = ...,
+) -> SafeScale | CellAdvice: ...
+
+
 def safe_scale(
     n: int,
     horizon: int,
     field: str = "real",
     *,
+    cell: str = "linear",
+    input_std: float | None = None,
     model: str = "rnn",
     criterion: str = "quantile",
     tolerance: float | None = None,
@@ -201,8 +253,12 @@ def safe_scale(
     samples: int | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
-) -> SafeScale:
+) -> SafeScale | CellAdvice:
     r"""The scale g for a width and a horizon: W has independent Gaussian entries with E|w_ij|^2 = g^2/n.
+
+    That is for a linear layer, ``cell="linear"``. Tanh, ReLU, GRU and LSTM layers have one start each, which
+    `signalprop.advise` tells: its ``scale`` multiplies kernels of its ``kind``, and for a GRU or an LSTM the biases of the gates
+    come first (`signalprop.initialization.torch.init_recurrent_` sets all of it).
 
     Parameters
     ----------
@@ -211,6 +267,11 @@ def safe_scale(
         quaternion weights are needed T <= 20000 (5000 for ``model="driven"``).
     field
         ``"real"``, ``"complex"`` or ``"quaternion"`` weights.
+    cell
+        ``"linear"``, or ``"tanh"``, ``"relu"``, ``"gru"``, ``"lstm"`` as in PyTorch: for these the options below have no
+        meaning and are refused.
+    input_std
+        For cells that are not linear: what inputs and biases add to a preactivation, its standard deviation (default 1).
     model
         ``"rnn"``: h <- W h, energy E(k; g) = g^{2k} Q_{n,k}. ``"driven"`` (also ``"lru"``): h <- W h + x with a
         fresh input each step, energy per step E(k; g) = sum_{j<=k} g^{2j} Q_{n,j}/(k+1).
@@ -239,6 +300,7 @@ def safe_scale(
     Returns
     -------
     SafeScale
+        `CellAdvice` for a cell that is not linear.
 
     Raises
     ------
@@ -257,7 +319,20 @@ def safe_scale(
     0.484
     >>> safe_scale(4096, 64, criterion="glorot").peak[0]
     64
+    >>> start = safe_scale(128, 64, cell="tanh", input_std=1.0)
+    >>> start.kind, round(start.scale, 4)
+    ('orthogonal', 1.8556)
     """
+    if cell_of(cell, input_std) != "linear":
+        given = {"model": model != "rnn", "criterion": criterion != "quantile", "tolerance": tolerance is not None,
+                 "quantile": quantile is not None, "bound": bound is not None, "samples": samples is not None,
+                 "seed": seed is not None, "progress": progress is not None}  # fmt: skip
+        for name, changed in given.items():
+            if changed:
+                raise ValueError(
+                    f"{name} is for cell='linear' and has no meaning for cell={shown(cell)}; leave it out."
+                )
+        return advise_cell(cell, n, horizon, field, input_std)
     function_or_none(progress, "progress")
     asked = Asked.of(model, criterion, tolerance, quantile, bound, samples, seed)
     kind, chosen = as_field(field), CRITERIA[asked.criterion]

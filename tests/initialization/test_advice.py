@@ -203,12 +203,12 @@ def test_what_the_page_says_of_trainings_is_in_their_results():
         assert horizon >= FAR * depth_budget(n, "real", criterion="draw")
 
 
-def test_gates_have_their_own_lines_and_nothing_is_promised_for_their_weights():
+def test_the_first_question_is_which_cell_and_nothing_is_promised_for_others():
     text = flat(advise(512, 64))
-    assert "its gates decide, not this scale" in text
-    assert "rule of thumb" not in text
-    assert "log U(1, 63)" in text
-    assert not re.search(r"LSTM|GRU", str(advise(512, 64, "complex")).split("Details")[0])
+    before, after = text.split("add --cell tanh, relu, gru or lstm.")
+    assert "Glorot" not in before.split("linear layer")[1]
+    assert not re.search(r"LSTM|GRU|gate|nn\.RNN", after)
+    assert not re.search(r"LSTM|GRU|gate", str(advise(512, 64, "complex")))
 
 
 @pytest.mark.parametrize(
@@ -251,10 +251,7 @@ def test_every_line_to_paste_runs_as_pasted(n, horizon, verdict, field):
         if "layer" in names:
             assert names["layer"](torch.zeros(1, 3, names["d_model"])).shape == (1, 3, names["d_model"])
             continue
-        if label.endswith(("LSTM", "GRU")):
-            check_gates(names, horizon)
-            continue
-        kernel = names["rnn"].weight_hh_l0.detach().numpy() if "rnn" in names else np.asarray(names["W"])
+        kernel = np.asarray(names["W"].detach() if torch.is_tensor(names["W"]) else names["W"])
         square = np.abs(kernel) ** 2
         if kernel.ndim == 3:  # quaternions: four real parts
             square = square.sum(axis=2)
@@ -265,34 +262,8 @@ def test_every_line_to_paste_runs_as_pasted(n, horizon, verdict, field):
             parts = {"real": 1, "complex": 2, "quaternion": 4}[field]
             assert square.mean() / std**2 == pytest.approx(1.0, abs=5 * math.sqrt(2 / (parts * n * n)))
     if field == "real":
-        assert {"PyTorch", "JAX", "PyTorch, LSTM", "PyTorch, GRU"} <= set(labels)
+        assert {"PyTorch", "JAX"} <= set(labels)
         assert (verdict != "keep") == ({"RotRNN", "LRU"} <= set(labels))
-
-
-def check_gates(names, horizon):
-    """The gate that keeps the state forgets 1/(1 + e^b) per step: time scales 1 + e^b spread over 2 .. T."""
-    layer = names.get("lstm") or names["gru"]
-    gates = layer.weight_hh_l0.shape[0] // layer.hidden_size
-    with torch.no_grad():
-        parts = (layer.bias_ih_l0 + layer.bias_hh_l0).chunk(gates)
-        keeps = parts[1]  # forget gate of i, f, g, o; update gate of r, z, n
-        scales = 1.0 + keeps.exp()
-        assert 2.0 <= float(scales.min()) < float(scales.max()) <= horizon + 1e-3
-        assert float(scales.mean()) == pytest.approx((2 + horizon) / 2, abs=5 * horizon / math.sqrt(12 * len(scales)))
-        if gates == 4:
-            torch.testing.assert_close(parts[0], -keeps)
-            # No input and the cell at one: after a step it is what the forget gate keeps.
-            for kernel in (layer.weight_ih_l0, layer.weight_hh_l0):
-                kernel.zero_()
-            parts[2].zero_()
-        else:
-            for kernel in (layer.weight_ih_l0, layer.weight_hh_l0):
-                kernel.zero_()
-            layer.bias_ih_l0.chunk(3)[2].zero_()
-            layer.bias_hh_l0.chunk(3)[2].zero_()
-            one = torch.ones(1, 1, layer.hidden_size)
-            _, state = layer(torch.zeros(1, 1, layer.input_size), one)
-            torch.testing.assert_close(state[0, 0], 1.0 - 1.0 / scales, atol=1e-5, rtol=0.0)
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -301,7 +272,7 @@ def test_every_line_of_one_criterion_runs_as_pasted(criterion, field):
     found = safe_scale(64, 20, field, criterion=criterion)
     for text in "\n".join(scale_lines(found)).split("\n\n"):
         names = run_pasted(text)
-        kernel = names["rnn"].weight_hh_l0.detach().numpy() if "rnn" in names else np.asarray(names["W"])
+        kernel = np.asarray(names["W"].detach() if torch.is_tensor(names["W"]) else names["W"])
         parts = {"real": 1, "complex": 2, "quaternion": 4}[field]
         size = float((np.abs(kernel) ** 2).sum()) / 64**2
         assert size / found.std**2 == pytest.approx(1.0, abs=5 * math.sqrt(2 / (parts * 64**2)))
@@ -313,11 +284,13 @@ def test_heads_divide_the_state_and_hold_two_states_each(n, heads):
     assert f"heads={heads}," in str(advise(n, 400))
 
 
-def test_readme_shows_the_page_as_it_is():
+def test_readme_shows_the_pages_as_they_are(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     readme = ROOT.joinpath("README.md").read_text()
-    command, shown = re.search(r"^signalprop (scale .*)\n```\n\n```console\n((?:.|\n)*?)\n\[why", readme, re.M).groups()
-    assert command == "scale -n 512 -T 2000"
-    assert page(advise(512, 2000), 80).startswith(shown)
+    shown = re.findall(r"^signalprop (scale [^#\n]*?) *(?:#.*)?\n```\n\n```console\n((?:.|\n)*?)\n\[why", readme, re.M)
+    assert [command for command, _ in shown] == ["scale --cell lstm -n 256 -T 200", "scale -n 512 -T 2000"]
+    for (_, text), advice in zip(shown, (advise(256, 200, cell="lstm"), advise(512, 2000)), strict=True):
+        assert str(advice).startswith(text)
 
 
 def test_figure_shows_both_scales():

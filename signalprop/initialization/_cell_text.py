@@ -1,0 +1,172 @@
+"""The page that `signalprop scale --cell` prints: answer, why, what to paste, evidence, details.
+
+What it says stands in `signalprop.initialization._cell_words`; here is when it says it, and with which numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from signalprop._numbers import counted, number
+from signalprop._text import columns, lines_of
+from signalprop.initialization._cell_table import Left
+from signalprop.initialization._cell_words import ALONE, CODE, NAMES, sentence
+from signalprop.initialization.advice_text import WIDEST, factor
+
+if TYPE_CHECKING:
+    from signalprop.initialization._cell_advice import CellAdvice
+
+TRAINED_TANH = (16, 256, 32, 128)  # widths and horizons near those that were trained
+
+
+def page(advice: CellAdvice, width: int | None = None) -> str:
+    """The whole page, in `width` columns (default: those of the terminal); only lines to paste may be longer."""
+    room = min(columns(), WIDEST) if width is None else width
+    values = {"layer": NAMES[advice.cell], "n": advice.n, "steps": _steps(advice), "s": number(advice.input_std)}
+    head = lines_of(sentence("head", **values), room)
+    lines = [*head, "=" * max(map(len, head)), "", *lines_of(answer(advice), room), "", "Why"]
+    for text in why(advice):
+        lines += _point(text, room)
+    lines += [
+        "",
+        sentence("paste"),
+        "",
+        "# PyTorch",
+        *_filled(CODE, advice),
+        "",
+        *lines_of(sentence("size", **values), room, "  ", "  "),
+    ]
+    lines += ["", sentence("paste_alone"), "", "# PyTorch", *_filled(ALONE, advice)]
+    if advice.gated:
+        lines += ["", *lines_of(sentence("elsewhere"), room, "  ", "  ")]
+    lines += ["", "What trainings say"]
+    for text in evidence(advice):
+        lines += _point(text, room)
+    lines += ["", "Details", *lines_of(sentence("columns", **values), room, "  ", "  "), "", *_table(advice), ""]
+    for text in details(advice):
+        lines += _point(text, room)
+    lines += ["", *lines_of(sentence("status", error=f"{advice.left[advice.advised].error:.2g}"), room)]
+    return "\n".join(lines)
+
+
+def answer(advice: CellAdvice) -> str:
+    """The first sentences."""
+    default, advised = advice.left["default"].median, advice.left[advice.advised].median
+    values = {"steps": _steps(advice), "default": left(default), "advised": left(advised)}
+    if advice.gated:
+        return sentence("gates", **values)
+    start = sentence(advice.advised, g=f"{advice.scale:.4g}")
+    return sentence("plain" if default < -math.log(10.0) else "lasts", start=start, **values)
+
+
+def why(advice: CellAdvice) -> list[str]:
+    """The reasons for the answer."""
+    found = {name: left(one.median) for name, one in advice.left.items()}
+    chosen = advice.left[advice.advised]
+    spread = sentence("spread", low=left(chosen.low), high=left(chosen.high))
+    if advice.gated:
+        gate = {"lstm": "A forget gate (and an input gate with its negative)", "gru": "An update gate"}[advice.cell]
+        name = "memories" if advice.horizon > 2 else "memories_short"
+        memories = sentence(
+            name, gate=gate, before=advice.horizon - 1, steps=_steps(advice), s=number(advice.input_std),
+            shift=f"{_shift(advice):.2g}",
+        )  # fmt: skip
+        kernel = sentence(
+            "kernel", orthogonal=found["orthogonal chrono"], gaussian=found["gaussian chrono"], biases=found["biases"]
+        )
+        return [sentence("half", glorot=found["glorot"]), memories, spread, kernel]
+    if advice.cell == "relu":
+        wide = advice.left["gaussian critical"]
+        return [sentence("relu", low=left(wide.low), high=left(wide.high)), spread]
+    points = [
+        sentence("slope", glorot=found["glorot"], orthogonal=found["orthogonal"], g=f"{advice.scale:.4g}"),
+        spread,
+    ]
+    if advice.input_std > 0.0:
+        from signalprop.meanfield import crossover_horizon
+
+        reach = float(crossover_horizon(advice.n, "tanh", max(advice.input_std, 0.003)))
+        points.append(sentence("order", reach=number(reach, 2)))
+    return points
+
+
+def evidence(advice: CellAdvice) -> list[str]:
+    """What trainings showed, where they were made; and what the page does not know."""
+    narrow, wide, short, long = TRAINED_TANH
+    near = advice.cell == "tanh" and narrow <= advice.n <= wide and short <= advice.horizon <= long
+    return [*([sentence("trained_tanh", horizon=advice.horizon)] if near else []), sentence("flows")]
+
+
+def details(advice: CellAdvice) -> list[str]:
+    """The points under the table."""
+    size = f"-n {advice.n} -T {advice.horizon}"
+    cell = f"--cell {advice.cell} {size} --input-std {advice.input_std:g}"
+    return [
+        *([] if advice.tabled else [sentence("outside")]),
+        sentence("picture", command=f"signalprop scale {cell} --plot gradient.png"),
+        sentence("linear", command=f"signalprop scale {size}"),
+    ]
+
+
+def left(log_value: float) -> str:
+    """What is left of an energy, given by its natural log; nothing where it died."""
+    return factor(log_value) if math.isfinite(log_value) else "nothing"
+
+
+def _shift(advice: CellAdvice) -> float:
+    """By how much inputs raise the biases, on average over units."""
+    if advice.horizon <= 2:
+        return 0.0
+    from signalprop.meanfield import chrono_biases
+
+    plain, made = (chrono_biases(64, advice.horizon, s) for s in (0.0, advice.input_std))
+    return float(np.mean(made - plain))
+
+
+def _filled(lines: dict[str, str], advice: CellAdvice) -> list[str]:
+    values = {
+        "n": advice.n, "horizon": advice.horizon, "s": f"{advice.input_std:g}", "g": f"{advice.scale:.5g}",
+        "odds": max(advice.horizon - 1, 1), "shift": f"{_shift(advice):.3g}",
+    }  # fmt: skip
+    return lines[advice.cell].format(**values).splitlines()
+
+
+def _table(advice: CellAdvice) -> list[str]:
+    titles = ("start", "median", "90 % of draws")
+    rows = [titles, *((_name(advice, name), *_row(one)) for name, one in advice.left.items())]
+    first, second = (max(len(row[i]) for row in rows) for i in (0, 1))
+    return [f"  {a:<{first}}  {b:>{second}}  {c}" for a, b, c in rows]
+
+
+def _row(one: Left) -> tuple[str, str]:
+    return left(one.median), f"{left(one.low)} .. {left(one.high)}"
+
+
+def _name(advice: CellAdvice, start: str) -> str:
+    words = {
+        "default": "PyTorch's default",
+        "glorot": "Gaussian, Glorot's scale",
+        "orthogonal": "orthogonal",
+        "identity": "identity",
+        "biases": "PyTorch's weights, biases as above",
+        "gaussian chrono": "Gaussian, biases as above",
+        "orthogonal chrono": "orthogonal, biases as above",
+        "gaussian critical": f"Gaussian, g = {_critical(advice):.4g}",
+        "orthogonal critical": f"orthogonal, g = {_critical(advice):.4g}",
+    }[start]
+    return f"{words} (advised)" if start == advice.advised else words
+
+
+def _critical(advice: CellAdvice) -> float:
+    return math.sqrt(2.0) if advice.cell == "relu" else advice.scale
+
+
+def _steps(advice: CellAdvice) -> str:
+    return counted(advice.horizon, "step")
+
+
+def _point(text: str, width: int) -> list[str]:
+    return lines_of(text, width, "  * ", "    ")
