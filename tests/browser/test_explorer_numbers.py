@@ -13,7 +13,6 @@ from signalprop import rnn_energy
 from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import as_field
 from signalprop.initialization import advice_text, advise, one_draw_table
-from signalprop.initialization.advice_words import SENTENCES
 from signalprop.regimes import two_term_rnn
 from tests.browser.explorer import FIELDS, SOURCE, builder, deviation, spread
 
