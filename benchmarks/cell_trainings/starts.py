@@ -64,7 +64,10 @@ STARTS: dict[str, dict[str, Start]] = {
     "tanh": _RNN
     | {"critical": Start("gaussian", "critical"), "gaussian wide": Start("gaussian", wide=True)}
     | _WIDE
-    | {"critical wide": Start("gaussian", "critical", wide=True)},
+    | {
+        "critical wide": Start("gaussian", "critical", wide=True),
+        "orthogonal critical wide": Start("orthogonal", "critical", wide=True),
+    },
     "relu": _RNN | {"he": Start("gaussian", "he")} | _WIDE | {"he wide": Start("gaussian", "he", wide=True)},
     "linear": _RNN,
     "gru": _GATED,

@@ -29,6 +29,7 @@ _KERNELS = {
     "gaussian": "Gaussian, g = 1",
     "quantile": "Gaussian, quantile scale",
     "critical": "Gaussian, χ = 1",
+    "orthogonal critical": "orthogonal, χ = 1",
     "he": "Gaussian, g = √2",
     "orthogonal": "orthogonal",
     "identity": "identity",

@@ -12,6 +12,8 @@ import numpy as np
 
 from signalprop._numbers import counted, number
 from signalprop._text import columns, lines_of
+from signalprop.initialization._cell_evidence import TASKS, GroupEvidence, in_words
+from signalprop.initialization._cell_evidence import evidence as trained
 from signalprop.initialization._cell_table import Left
 from signalprop.initialization._cell_words import ALONE, CODE, NAMES, sentence
 from signalprop.initialization.advice_text import WIDEST, factor
@@ -19,7 +21,7 @@ from signalprop.initialization.advice_text import WIDEST, factor
 if TYPE_CHECKING:
     from signalprop.initialization._cell_advice import CellAdvice
 
-TRAINED_TANH = (16, 256, 32, 128)  # widths and horizons near those that were trained
+WIDE = 0.3  # inputs that add more are nearer to 1 than to what PyTorch's own input kernels add
 
 
 def page(advice: CellAdvice, width: int | None = None) -> str:
@@ -95,9 +97,71 @@ def why(advice: CellAdvice) -> list[str]:
 
 def evidence(advice: CellAdvice) -> list[str]:
     """What trainings showed, where they were made; and what the page does not know."""
-    narrow, wide, short, long = TRAINED_TANH
-    near = advice.cell == "tanh" and narrow <= advice.n <= wide and short <= advice.horizon <= long
-    return [*([sentence("trained_tanh", horizon=advice.horizon)] if near else []), sentence("flows")]
+    told = [told_of(group, advice.input_std) for group in trained(advice.cell) if near(group, advice.n, advice.horizon)]
+    return [*(told or [sentence("untrained")]), sentence("flows")]
+
+
+def near(group: GroupEvidence, n: int, horizon: int) -> bool:
+    """Whether a width and a horizon are of the size of those that were trained."""
+    return group.width / 4 <= n <= 4 * group.width and group.horizon / 2 <= horizon <= 2 * group.horizon
+
+
+def told_of(group: GroupEvidence, input_std: float) -> str:
+    """What the trainings of a group showed, and how the advised start did for inputs that add about so much."""
+    ours, best = advised_in(group.cell, input_std), group.best
+    losses = {name: f"{loss.mean:.2g}" for name, loss in group.losses.items()}
+    where = {
+        "task": TASKS[group.task][0].upper() + TASKS[group.task][1:],
+        "horizon": group.horizon,
+        "conditions": sentence("trained_under", width=group.width, steps=group.steps, seeds=group.seeds),
+    }
+    if not group.learned:
+        return sentence("trained_none", **where)
+    ties = [_plain(name) for name in group.tied if name not in (best, ours)]
+    verdict = "best" if ours == best else "tied" if ours in group.tied else "worse"
+    return sentence(
+        "trained",
+        **where,
+        best=_plain(best),
+        loss=losses[best],
+        tied=sentence("trained_tied", starts="; ".join(ties)) if ties else "",
+        default="" if best == "default" else sentence("trained_default", loss=losses["default"]),
+        advised=_plain(ours),
+        verdict=sentence(f"trained_is_{verdict}", loss=losses[ours]),
+        instead=sentence("trained_instead", call=_call(group, best)) if verdict == "worse" else "",
+    )
+
+
+def advised_in(cell: str, input_std: float) -> str:
+    """The start of the trainings that is nearest to the advised one: inputs added 1 there ("wide"), or as little as PyTorch's."""
+    start = {"tanh": "orthogonal critical", "relu": "identity"}.get(cell, "orthogonal chrono")
+    if input_std >= WIDE:
+        return f"{start} wide"
+    return "critical" if cell == "tanh" else start
+
+
+def _plain(start: str) -> str:
+    """A start of the trainings in words and letters that every terminal has."""
+    return in_words(start).replace("\N{GREEK SMALL LETTER CHI}", "chi").replace("\N{SQUARE ROOT}2", "sqrt(2)")
+
+
+def _call(group: GroupEvidence, start: str) -> str:
+    """The call that makes a start of the trainings."""
+    kernel = start.removesuffix(" wide").removesuffix(" chrono")
+    name = NAMES[group.cell].split()[-1].lower()
+    if start == "default":
+        return f"leave the {NAMES[group.cell]} as PyTorch starts it"
+    kinds = {
+        "identity": ", kind='identity'",
+        "leaky": ", kind='identity', leak=0.1",
+        "orthogonal": ", kind='orthogonal', scale=1.0",
+        "gaussian": ", kind='gaussian', scale=1.0",
+        "quantile": ", criterion='quantile'",
+        "he": ", kind='gaussian', scale=2**0.5",
+        "critical": ", kind='gaussian'",
+    }
+    wide = ", input_std=1.0, input_kernel=True" if start.endswith(" wide") else ""
+    return f"init_recurrent_({name}, horizon={group.horizon}{kinds.get(kernel, '')}{wide})"
 
 
 def details(advice: CellAdvice) -> list[str]:
