@@ -6,15 +6,17 @@ What it says stands in `signalprop.initialization._cell_words`; here is when it 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from signalprop._numbers import counted, number
 from signalprop._text import columns, lines_of
+from signalprop.initialization import _cell_table
 from signalprop.initialization._cell_evidence import TASKS, GroupEvidence, in_words
 from signalprop.initialization._cell_evidence import evidence as trained
-from signalprop.initialization._cell_table import Left
+from signalprop.initialization._cell_table import INPUT_STDS, Left
 from signalprop.initialization._cell_words import ALONE, CODE, NAMES, sentence
 from signalprop.initialization.advice_text import WIDEST, factor
 
@@ -66,6 +68,10 @@ def answer(advice: CellAdvice) -> str:
 
 def why(advice: CellAdvice) -> list[str]:
     """The reasons for the answer."""
+    return [*_reasons(advice), _other_inputs(advice)]
+
+
+def _reasons(advice: CellAdvice) -> list[str]:
     found = {name: left(one.median) for name, one in advice.left.items()}
     chosen = advice.left[advice.advised]
     spread = sentence("spread", low=left(chosen.low), high=left(chosen.high))
@@ -93,6 +99,20 @@ def why(advice: CellAdvice) -> list[str]:
         reach = float(crossover_horizon(advice.n, "tanh", max(advice.input_std, 0.003)))
         points.append(sentence("order", reach=number(reach, 2)))
     return points
+
+
+def _other_inputs(advice: CellAdvice) -> str:
+    """What the advised start does for smaller and larger inputs."""
+    stds = [std for std in INPUT_STDS if not math.isclose(std, advice.input_std)]
+    medians = [_cell_table.left(advice.cell, advice.advised, advice.n, advice.horizon, std).median for std in stds]
+    if advice.cell == "relu":  # without biases max(0, .) only scales with its inputs
+        return sentence("any_inputs")
+    return sentence("other_inputs", sizes=_listed(map(number, stds)), parts=_listed(map(left, medians)))
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}"
 
 
 def evidence(advice: CellAdvice) -> list[str]:
