@@ -21,7 +21,7 @@ SENTENCES = {
     "slope": "The slope of tanh is below one wherever the state is not near zero, so every step takes away from a gradient, the more the larger the inputs are: Glorot and plain orthogonal weights leave {glorot} and {orthogonal}. At g = {g} a step keeps the mean energy of a gradient (chi = 1, the edge of chaos).",
     "order": "A tanh layer that fresh inputs drive holds this for a number of steps of the order of its width, not of its square root as a linear one: about {reach} steps here.",
     "relu": "Gaussian weights at sqrt(2) keep the average energy of a gradient too, but draws of them end between {low} and {high}. With the identity the state is about the absolute value of a random walk, and a gradient passes the units that have not been zero on the way (Le, Jaitly and Hinton, arXiv:1504.00941).",
-    "any_inputs": "Larger or smaller inputs do not change this: the cell only scales with them.",
+    "any_inputs": "Larger or smaller inputs hardly change this: but for its biases the cell only scales with them.",
     "other_inputs": "The same start, made for inputs that add {sizes}, leaves {parts} in a typical draw.",
     # What to paste.
     "paste": "Paste",
