@@ -6,7 +6,7 @@ What it says stands in `signalprop.initialization._cell_words`; here is when it 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,16 +14,16 @@ import numpy as np
 from signalprop._numbers import counted, number
 from signalprop._text import columns, lines_of
 from signalprop.initialization import _cell_table
-from signalprop.initialization._cell_evidence import TASKS, GroupEvidence, in_words
+from signalprop.initialization._cell_evidence import TASKS, GroupEvidence
 from signalprop.initialization._cell_evidence import evidence as trained
 from signalprop.initialization._cell_table import INPUT_STDS, Left
-from signalprop.initialization._cell_words import ALONE, CODE, NAMES, sentence
+from signalprop.initialization._cell_words import ALONE, CODE, NAMES, STARTS, WIDE, sentence
 from signalprop.initialization.advice_text import WIDEST, factor
 
 if TYPE_CHECKING:
     from signalprop.initialization._cell_advice import CellAdvice
 
-WIDE = 0.3  # inputs that add more are nearer to 1 than to what PyTorch's own input kernels add
+NEAR_ONE = 0.3  # inputs that add more are nearer to 1 than to what PyTorch's own input kernels add
 
 
 def page(advice: CellAdvice, width: int | None = None) -> str:
@@ -110,9 +110,9 @@ def _other_inputs(advice: CellAdvice) -> str:
     return sentence("other_inputs", sizes=_listed(map(number, stds)), parts=_listed(map(left, medians)))
 
 
-def _listed(words: Iterable[str]) -> str:
+def _listed(words: Iterable[str], final: str = " and ") -> str:
     *most, last = words
-    return f"{', '.join(most)} and {last}"
+    return f"{', '.join(most)}{final}{last}" if most else last
 
 
 def evidence(advice: CellAdvice) -> list[str]:
@@ -137,14 +137,14 @@ def told_of(group: GroupEvidence, input_std: float) -> str:
     }
     if not group.learned:
         return sentence("trained_none", **where)
-    ties = [_plain(name) for name in group.tied if name not in (best, ours)]
+    ties = [name for name in group.tied if name != ours]
     verdict = "best" if ours == best else "tied" if ours in group.tied else "worse"
     return sentence(
         "trained",
         **where,
         best=_plain(best),
         loss=losses[best],
-        tied=sentence("trained_tied", starts="; ".join(ties)) if ties else "",
+        tied=sentence("trained_tied", starts=_ties(ties)) if ties else "",
         default="" if best == "default" else sentence("trained_default", loss=losses["default"]),
         advised=_plain(ours),
         verdict=sentence(f"trained_is_{verdict}", loss=losses[ours]),
@@ -155,14 +155,23 @@ def told_of(group: GroupEvidence, input_std: float) -> str:
 def advised_in(cell: str, input_std: float) -> str:
     """The start of the trainings that is nearest to the advised one: inputs added 1 there ("wide"), or as little as PyTorch's."""
     start = {"tanh": "orthogonal critical", "relu": "identity"}.get(cell, "orthogonal chrono")
-    if input_std >= WIDE:
+    if input_std >= NEAR_ONE:
         return f"{start} wide"
     return "critical" if cell == "tanh" else start
 
 
 def _plain(start: str) -> str:
-    """A start of the trainings in words and letters that every terminal has."""
-    return in_words(start).replace("\N{GREEK SMALL LETTER CHI}", "chi").replace("\N{SQUARE ROOT}2", "sqrt(2)")
+    """A start of the trainings in words."""
+    kernel = start.removesuffix(" wide")
+    return STARTS[kernel] + (WIDE if kernel != start else "")
+
+
+def _ties(starts: Sequence[str]) -> str:
+    """Several of them, in words that say once what they share."""
+    wide = [STARTS[name.removesuffix(" wide")] for name in starts if name.endswith(" wide")]
+    narrow = [STARTS[name] for name in starts if not name.endswith(" wide")]
+    shared = [_listed(wide, ", or ") + ("," if len(wide) > 1 else "") + WIDE] if wide else []
+    return "; ".join([*narrow, *shared])
 
 
 def _call(group: GroupEvidence, start: str) -> str:

@@ -30,13 +30,13 @@ SENTENCES = {
     "size": "The number that matters is what inputs add to a preactivation, {s} here. If you do not know it, leave input_std out: it is worked out from the input weights as they are, for inputs of unit variance; or measure it on a batch by input_std_of. PyTorch's own input weights add less than 1: sqrt(features/(3n)) for unit inputs.",
     # Evidence.
     "flows": "All of this is about what flows back, which has to be there before anything can be learned from far back. It is not yet what trains best.",
-    "trained": "{task} over {horizon} steps ({conditions}): best was {best} with loss {loss}{tied}. {default}The start above, {advised}, {verdict}.{instead}",
+    "trained": "{task} over {horizon} steps ({conditions}). Best: {best}, loss {loss}.{tied}{default} The start above ({advised}) {verdict}.{instead}",
     "trained_none": "{task} over {horizon} steps ({conditions}): no start did better than a guess within these training steps.",
     "trained_under": "width {width}, {steps} Adam steps, learning rate tuned for each start, {seeds} seeds; a guess has loss 1",
-    "trained_tied": ", and not significantly worse: {starts}",
-    "trained_default": "PyTorch's default came to {loss}. ",
-    "trained_is_best": "is that",
-    "trained_is_tied": "came to {loss}, which is not significantly worse",
+    "trained_tied": " Not significantly worse: {starts}.",
+    "trained_default": " PyTorch's default: {loss}.",
+    "trained_is_best": "is that one",
+    "trained_is_tied": "came to {loss}, not significantly worse",
     "trained_is_worse": "came to {loss}, which is worse",
     "trained_instead": " Try the best first: {call}.",
     "untrained": "Nothing was trained near this width and horizon, so nothing is said about what trains best.",
@@ -101,6 +101,26 @@ import torch
 rnn = torch.nn.RNN(16, {n}, nonlinearity="relu")  # your layer; 16 inputs here
 torch.nn.init.eye_(rnn.weight_hh_l0)""",
 }
+
+
+# Starts of the trainings; those with "wide" in their names had input weights that add 1, the others PyTorch's.
+STARTS = {
+    "default": "PyTorch's default",
+    "gaussian": "Gaussian weights (g = 1)",
+    "quantile": "Gaussian weights of linear theory's scale",
+    "critical": "Gaussian weights at chi = 1",
+    "orthogonal critical": "orthogonal weights at chi = 1",
+    "he": "Gaussian weights at g = sqrt(2)",
+    "orthogonal": "orthogonal weights",
+    "identity": "the identity",
+    "leaky": "0.9 times the identity plus 0.1 times a Gaussian",
+    "chrono": "PyTorch's weights with biases log u",
+    "gaussian chrono": "Gaussian weights with biases log u",
+    "orthogonal chrono": "orthogonal weights with biases log u",
+    "one": "PyTorch's weights with gate bias 1",
+    "log": "PyTorch's weights with gate bias log T",
+}
+WIDE = " with input weights that add 1"
 
 
 def sentence(name: str, **values: object) -> str:
