@@ -114,7 +114,10 @@ def pack(directory: Path, target: Path) -> None:
     facts = {
         "command": "python -m signalprop.initialization.make_cells",
         "seed": SEED,
-        "draws": {**DRAWS, "gru and lstm at the largest width and horizon": FEW},
+        "draws": {
+            **{str(n): count for n, count in DRAWS.items()},
+            "gru and lstm at the largest width and horizon": FEW,
+        },
         "drawn_at": sorted(revisions),
     }
     replace(target.with_suffix(".json"), (json.dumps({**facts, **made_by}, indent=2) + "\n").encode())
