@@ -1,4 +1,4 @@
-"""What is left of a gradient through T steps of tanh, ReLU, GRU and LSTM layers, from usual starts and from the advised one."""
+"""What is left of a gradient after T steps of tanh, ReLU, GRU and LSTM layers, by start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from signalprop.initialization.starts import STARTS
 from signalprop.meanfield import chi, chrono_biases, critical_scale, gradient_law, gru_gradient, lstm_gradient
 
 Floats = NDArray[np.float64]
-SIZES: dict[str, dict[str, Any]] = {"quick": {"draws": 20}, "default": {"draws": 100}, "full": {"draws": 1000}}
+SIZES: dict[str, dict[str, Any]] = {"quick": {"draws": 10}, "default": {"draws": 100}, "full": {"draws": 1000}}
 COLUMNS = {
     "cell": "tanh, relu, gru or lstm",
     "start": "default (PyTorch's kernel, uniform within 1/sqrt(n)), glorot (Gaussian, g = 1), critical (Gaussian, chi = 1), "
@@ -37,18 +37,19 @@ TIMES = np.arange(0, HORIZON + 1, 8)
 CAPTION = (
     f"Energy that is left of a gradient after so many steps, natural logarithm: width {N}, fresh inputs that add a standard "
     f"deviation of {INPUT_STD:g} to every preactivation. Lines are medians of draws, bands hold 90 % of them, dashes are "
-    "mean-field theory: for tanh the law of medians, for ReLU the factor of one step to the power of the steps, for gates "
-    "a guide, which leaves out what one matrix adds up over steps. PyTorch's default and Glorot kernels forget in every cell; "
-    "in a GRU or an LSTM it is the gates, half open at first, that lose the state, and a larger kernel hardly helps. The advised "
-    "starts keep the gradient. At χ = 1 a step keeps its mean energy, but draws of a Gaussian ReLU layer then end anywhere "
-    "between nothing and an explosion. What keeps a gradient is not yet what trains best."
+    "mean-field theory: for Gaussian tanh kernels the law of medians, otherwise in plain layers the factor of one step to the "
+    "power of the steps; for gates it is a guide, which leaves out what one matrix adds up over steps. PyTorch's default and "
+    "Glorot kernels forget in every cell; in a GRU or an LSTM it is the gates, half open at first, that lose the state, and a "
+    "larger kernel hardly helps. What init_recurrent_ sets keeps the gradient. At χ = 1 a step keeps its mean energy, but draws "
+    "of a Gaussian ReLU layer then end anywhere between nothing and an explosion. What keeps a gradient is not yet "
+    "what trains best."
 )
 # Start: label, colour (Okabe-Ito).
 STYLES = {
     "default": ("PyTorch's default kernel", "#D55E00"),
     "glorot": ("Glorot: Gaussian, g = 1", "#E69F00"),
     "critical": ("Gaussian, χ = 1", "#0072B2"),
-    "advised": ("advised", "#009E73"),
+    "advised": ("set by init_recurrent_", "#009E73"),
 }
 TITLES = {"tanh": "tanh", "relu": "ReLU", "gru": "GRU", "lstm": "LSTM"}
 LAW: dict[str, Any] = {"linewidth": 1.1, "linestyle": (0, (4, 2)), "zorder": 4}
@@ -123,13 +124,13 @@ def _law(case: _Case) -> Floats:
     if CELLS[case.cell].gated:
         b = chrono_biases(N, HORIZON, INPUT_STD) if case.memory else np.zeros(1)
         given: dict[str, Any] = {gate: sign * b for gate, sign in CELLS[case.cell].memory.items()}
-        law = {"gru": gru_gradient, "lstm": lstm_gradient}[case.cell](HORIZON, g, INPUT_STD, **given)
-        return law.log_energy[TIMES]
+        gradient = lstm_gradient if case.cell == "lstm" else gru_gradient
+        return gradient(HORIZON, g, INPUT_STD, **given).log_energy[TIMES]
     if case.cell == "tanh" and case.kind != "orthogonal":
         return gradient_law(N, TIMES, g, case.cell, INPUT_STD).median
     # Of a rectifier half the slopes are 1, also where its states grow without bound.
     step = 0.5 * g**2 if case.cell == "relu" else float(chi(g, case.cell, INPUT_STD))
-    return TIMES * math.log(step)
+    return np.asarray(TIMES * math.log(step), dtype=np.float64)
 
 
 def draw(frame: pd.DataFrame) -> Figure:
@@ -139,7 +140,7 @@ def draw(frame: pd.DataFrame) -> Figure:
         axes.axhline(0.0, color="0.35", linewidth=0.8, zorder=1)
         for start, one in frame[frame["cell"] == cell].groupby("start", sort=False):
             _draw_start(axes, one, STYLES[str(start)][1])
-        axes.set_title(f"{title}; advised: {_in_words(cell)}")
+        axes.set_title(f"{title}; init_recurrent_: {_in_words(cell)}")
     first = panels[0, 0]
     first.set_yscale("symlog", linthresh=10.0, linscale=1.6)
     first.set_ylim(-900.0, 150.0)
@@ -170,7 +171,7 @@ def _draw_start(axes: Axes, one: pd.DataFrame, colour: str) -> None:
 
 
 def _in_words(cell: str) -> str:
-    """The advised start of a cell."""
+    """What `init_recurrent_` sets in a cell."""
     start = STARTS[cell]
     words = start.kind + (", χ = 1" if callable(start.scale) and start.kind != "identity" else "")
     return words + (", chrono biases" if CELLS[cell].gated else "")

@@ -25,7 +25,7 @@ from signalprop.montecarlo.sampling import sample
 
 Floats = NDArray[np.float64]
 SIZES: dict[str, dict[str, Any]] = {
-    "quick": {"draws": 40, "widths": (32, 64, 128)},
+    "quick": {"draws": 40, "widths": (32, 64)},
     "default": {"draws": 100, "widths": (32, 64, 128, 256)},
     "full": {"draws": 400, "widths": (32, 64, 128, 256, 512)},
 }

@@ -20,7 +20,7 @@ from signalprop.meanfield import critical_scale, crossover_horizon, horizon
 
 Floats = NDArray[np.float64]
 SIZES: dict[str, dict[str, Any]] = {
-    "quick": {"draws": 100, "simulated": (64,)},
+    "quick": {"draws": 60, "simulated": (64,)},
     "default": {"draws": 250, "simulated": (64, 256)},
     "full": {"draws": 2000, "simulated": (64, 256)},
 }
@@ -41,7 +41,7 @@ CAPTION = (
     "independent of the lines: what Schoenholz et al. (arXiv:1611.01232) publish for tanh, and closed forms for erf. A ReLU "
     "layer has √2 for all inputs. Right, for how many steps a tanh layer at that scale carries a gradient until draws of it "
     "spread by a factor e either way: n/(3r - 1) as if weights were fresh at every step (dashed), the law of one matrix (line, "
-    "heuristic), and draws of one matrix (marks)."
+    "heuristic, up to 1.5 times too long for the weakest inputs here), and draws of one matrix (marks)."
 )
 ACTIVATIONS = {"tanh": ("tanh", "#0072B2"), "erf": ("erf", "#D55E00"), "hardtanh": ("hard tanh", "#009E73")}
 WIDTHS = {64: ("#E69F00", "o"), 256: ("#0072B2", "s"), 1024: ("#000000", "D")}

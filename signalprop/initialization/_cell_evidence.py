@@ -33,7 +33,7 @@ _KERNELS = {
     "he": "Gaussian, g = √2",
     "orthogonal": "orthogonal",
     "identity": "identity",
-    "leaky": "0.9 identity + 0.1 Gaussian",
+    "leaky": "near identity",
     "chrono": "default, chrono biases",
     "gaussian chrono": "Gaussian, chrono biases",
     "orthogonal chrono": "orthogonal, chrono biases",
@@ -43,7 +43,11 @@ _KERNELS = {
 
 
 def in_words(start: str) -> str:
-    """What a start of the trainings is; "wide" is an input kernel that adds 1 to the preactivations."""
+    """What a start of the trainings is.
+
+    "wide" is an input kernel that adds 1 to the preactivations, others are PyTorch's; near the identity is 0.9 I + 0.1 G with
+    Gaussian G.
+    """
     kernel = start.removesuffix(" wide")
     return _KERNELS[kernel] + (", inputs add 1" if kernel != start else "")
 

@@ -15,7 +15,12 @@ from signalprop.figures.regime_map import on_a_stretch
 from signalprop.figures.reproduce import reproduce
 from tests.gaussian import z_bound
 
-SMALL = {"scale_512", "training", "activations"}  # which are drawn again in make test, all of them in make test-slow
+SMALL = {
+    "scale_512",
+    "training",
+    "activations",
+    "cell_trainings",
+}  # which are drawn again in make test, all of them in make test-slow
 
 
 def draws_these(monkeypatch, name, numbers):
