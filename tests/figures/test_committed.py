@@ -1,5 +1,6 @@
 """What is committed under ``figures/``: small files, and the tables that the package and the benchmarks agree on."""
 
+import io
 import json
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from benchmarks.initialization import summary as initialization
 from benchmarks.stability import table as stability
 from benchmarks.trainings import SHIPPED, as_shipped
 from signalprop.figures import FIGURES, gallery
-from signalprop.figures.drawn import TABLES
+from signalprop.figures.drawn import TABLES, same, table_of
 
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "figures"
@@ -48,3 +49,9 @@ def test_what_the_package_ships_is_the_summary_of_the_trainings(figure, benchmar
     results = ROOT / "benchmarks" / benchmark / "results.csv"
     assert (SHIPPED / f"{figure}.csv").read_text() == as_shipped(summary(pd.read_csv(results)))
     assert (SHIPPED / f"{figure}.json").read_text() == results.with_suffix(".json").read_text()
+
+
+@pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.trainings is not None])
+def test_what_is_drawn_are_the_trainings_that_the_package_ships(name):
+    drawn = pd.read_csv(table_of(HERE, name))
+    assert same(drawn, pd.read_csv(io.StringIO(FIGURES[name].data(seed=0).to_csv(index=False))))
