@@ -11,7 +11,7 @@ Powers are exact but for rounding: W^(2^j) by squaring, scaled at each step so t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -154,7 +154,7 @@ class _Powers:
             np.array(steps), np.array(values), found["by_e"], found["by_hundred"], found["grown"], steps[-1]
         )
 
-    def _grid(self, reach: int):  # type: ignore[no-untyped-def]
+    def _grid(self, reach: int) -> Iterator[tuple[int, tuple[Floats, float]]]:
         for j in range(reach.bit_length()):
             whole = self._square(j)
             yield 1 << j, whole

@@ -140,7 +140,7 @@ def nearest(quantity: str, low: Floats, high: Floats, laws: Iterable[Law]) -> La
 def _distance(low: Floats, high: Floats, law: Law) -> tuple[float, bool]:
     if law.fixed is not None:
         wanted = law.fixed(low.shape)
-        slack = 1e-6 * np.abs(wanted)  # the arithmetic of whoever filled it
+        slack = 1e-6 * (1.0 + np.abs(wanted))  # the arithmetic of whoever filled it
         agree = bool(((low - slack <= wanted) & (wanted <= high + slack)).all())
         return (0.0, True) if agree else (_two_samples(0.5 * (low + high), wanted), False)
     assert law.below is not None

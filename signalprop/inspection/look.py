@@ -67,7 +67,7 @@ def inspect(
     >>> import numpy as np
     >>> found = inspect({"mixer": {"A_log": np.log(np.arange(1.0, 5.0)), "dt_bias": np.full(4, -4.6), "D": np.ones(4)}})
     >>> found.layers[0].adapter, found.layers[0].gradient.by_e
-    ('mamba2', 25)
+    ('mamba2', 23)
     """
     settings = Settings(
         None if horizon is None else whole_number(horizon, "horizon", 1, LONGEST),

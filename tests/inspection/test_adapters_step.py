@@ -20,10 +20,10 @@ def tensor(values, dtype=torch.float64):
 
 def first_below(step: Callable[[torch.Tensor], torch.Tensor], state: torch.Tensor, share: float) -> int:
     """The first step at which this share of the energy of a state is left, when nothing comes in."""
-    start = state.square().sum()
+    start = state.abs().square().sum()
     for k in range(1, MOST):
         state = step(state)
-        if state.square().sum() <= share * start:
+        if state.abs().square().sum() <= share * start:
             return k
     raise AssertionError("it did not fall")
 
@@ -73,7 +73,57 @@ def rg_lru():
     return weights, step, torch.ones(12, dtype=torch.float64)
 
 
-DECAYS = {"mamba": mamba, "mamba2": mamba2, "rg-lru": rg_lru}
+def s4d():
+    A, step = RNG.uniform(0.3, 0.7, (6, 4)), np.exp(RNG.uniform(np.log(1e-3), np.log(1e-1), 6))
+    turn = RNG.uniform(0.0, 3.0, (6, 4))
+    weights = {"log_A_real": tensor(np.log(A)), "A_imag": tensor(turn), "log_dt": tensor(np.log(step))}
+
+    def step_once(h):
+        dtA = (-torch.exp(weights["log_A_real"]) + 1j * weights["A_imag"]) * torch.exp(weights["log_dt"])[:, None]
+        return torch.exp(dtA) * h
+
+    return weights, step_once, torch.ones(6, 4, dtype=torch.complex128)
+
+
+def s5():
+    Lambda, step = RNG.uniform(-0.7, -0.3, 9) + 1j * RNG.uniform(0, 3, 9), np.exp(RNG.uniform(-6, -3, (9, 1)))
+    weights = {"Lambda": torch.tensor(Lambda), "log_step": tensor(np.log(step))}
+
+    def step_once(h):
+        return torch.exp(weights["Lambda"] * torch.exp(weights["log_step"][:, 0])) * h
+
+    return weights, step_once, torch.ones(9, dtype=torch.complex128)
+
+
+def rwkv():
+    w = RNG.uniform(-5.0, 0.0, (3, 8))
+    weights = {"time_decay": tensor(w)}
+    return weights, lambda h: torch.exp(-torch.exp(weights["time_decay"])) * h, torch.ones(3, 8, dtype=torch.float64)
+
+
+def rwkv7():
+    weights = {"w0": tensor(RNG.uniform(-6.0, 0.0, (1, 1, 12))), "w1": torch.zeros(12, 3)}
+
+    def step_once(h):
+        w = -functional.softplus(-weights["w0"]) - 0.5
+        return torch.exp(-torch.exp(w)) * h
+
+    return weights, step_once, torch.ones(1, 1, 12, dtype=torch.float64)
+
+
+def mlstm():
+    weights = {"fgate_preact.bias": tensor(np.linspace(3.0, 6.0, 4))}
+
+    def step_once(h):
+        capped = 15.0 * torch.tanh(weights["fgate_preact.bias"] / 15.0)
+        return torch.exp(functional.logsigmoid(capped)) * h
+
+    return weights, step_once, torch.ones(4, dtype=torch.float64)
+
+
+DECAYS = {
+    "mamba": mamba, "mamba2": mamba2, "rg-lru": rg_lru, "s4d": s4d, "s5": s5, "rwkv": rwkv, "rwkv7": rwkv7, "mlstm": mlstm,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DECAYS)
@@ -84,10 +134,10 @@ def test_horizons_of_decays(name):
     for path in (layer.forward, layer.gradient):
         assert path.by_e == first_below(step, state, np.exp(-1.0))
         assert path.by_hundred == first_below(step, state, 0.01)
-    h, start = state, state.square().sum()
+    h, start = state, state.abs().square().sum()
     for k in range(1, 9):
         h = step(h)
-        assert layer.forward.log_at(k) == pytest.approx(float((h.square().sum() / start).log()), abs=1e-12)
+        assert layer.forward.log_at(k) == pytest.approx(float((h.abs().square().sum() / start).log()), abs=1e-12)
 
 
 def test_gated_delta_rule_forgets_by_its_gate_and_by_overwriting():
@@ -122,28 +172,20 @@ def test_channels_of_kimi_have_the_rate_of_their_head():
     np.testing.assert_allclose(layer.units.rate, wanted, rtol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [0.95, 1.01])
-def test_horizons_of_a_dense_kernel(scale):
-    """Without inputs the states of tanh die out, and its gradient is that of W."""
-    n = 40
-    W = scale * np.linalg.qr(RNG.standard_normal((n, n)))[0] + 0.02 * RNG.standard_normal((n, n))
-    V = RNG.standard_normal((n, 3))
-    (layer,) = (
-        inspect({"weight_hh_l0": tensor(W)}, input_std=0.0).layers
-        if scale < 1.0
-        else inspect({"weight_hh_l0": tensor(W)}, adapter="rnn-relu").layers
-    )
-    lost = 1.0 if scale < 1.0 else 0.5  # half of the units of a relu are on
+@pytest.mark.parametrize(("adapter", "per_step"), [("rnn", 1.0), ("rnn-relu", 0.5)])
+def test_horizons_of_a_dense_kernel(adapter, per_step):
+    """Without inputs the states of tanh die out, and its gradient is that of W; half of the units of a relu are on."""
+    n, rng = 40, np.random.default_rng(6)
+    W = 0.93 * np.linalg.qr(rng.standard_normal((n, n)))[0] + 0.02 * rng.standard_normal((n, n))
+    (layer,) = inspect({"weight_hh_l0": tensor(W)}, adapter=adapter, input_std=0.0).layers
     state, energy = np.eye(n), []
-    for k in range(1, 400):
+    for k in range(1, 2000):
         state = W @ state
-        energy.append(np.log(np.sum(state**2) / n) + k * np.log(lost))
+        energy.append(np.log(np.sum(state**2) / n) + k * np.log(per_step))
     energy = np.array(energy)
     assert layer.gradient.by_e == 1 + int(np.argmax(energy <= -1.0))
     assert layer.gradient.by_hundred == 1 + int(np.argmax(energy <= -np.log(100.0)))
-    known = layer.gradient.steps
-    np.testing.assert_allclose(layer.gradient.log_energy, energy[known - 1], atol=1e-9)
-    del V
+    np.testing.assert_allclose(layer.gradient.log_energy, energy[layer.gradient.steps - 1], atol=1e-9)
 
 
 def test_what_is_left_of_an_input_starts_from_the_input_kernel():
@@ -211,6 +253,77 @@ def test_gradients_of_gates_are_those_of_drawn_cells(kind):
     assert np.median(logs) == pytest.approx(np.median(promised), rel=0.35)
 
 
+@pytest.mark.parametrize("kind", ["LRU", "RotRNN", "DenseLinearRNN"])
+@pytest.mark.parametrize("options", [{}, {"normalizer": "learned"}])
+def test_layers_of_this_package(kind, options):
+    """Against the recurrence that the layer says it is, by its own step."""
+    from signalprop import nn
+
+    if options and kind != "LRU":
+        pytest.skip("of the LRU")
+    own = {
+        "LRU": {"r_min": 0.7, "r_max": 0.99},
+        "RotRNN": {"heads": 2, "gamma_max": 0.99},
+        "DenseLinearRNN": {"horizon": 20},
+    }[kind]
+    torch.manual_seed(3)
+    layer = getattr(nn, kind)(3, 8, dtype=torch.float64, **own, **options)
+    (report,) = inspect(torch.nn.Sequential(layer)).layers
+    assert report.adapter == {"DenseLinearRNN": "dense"}.get(kind, kind.lower())
+    assert report.name == "0"
+    linear = layer.linear()
+    left, back = linear.forward_energy(800, linear.B), linear.gradient_energy(800, linear.C)
+    for path, wanted in ((report.forward, left), (report.gradient, back)):
+        known = path.steps[path.steps <= 800]
+        np.testing.assert_allclose(path.log_energy[: len(known)], np.log(wanted[known]), atol=1e-9)
+        assert path.by_e == int(np.argmax(wanted <= np.exp(-1.0)))
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_cells_of_flax_are_those_of_torch(kind):
+    torch.manual_seed(4)
+    gates = "ifgo" if kind == "lstm" else "rzn"
+    cell = (torch.nn.LSTMCell if kind == "lstm" else torch.nn.GRUCell)(3, 8, dtype=torch.float64)
+    tree = {}
+    for i, gate in enumerate(gates):
+        block = slice(8 * i, 8 * i + 8)
+        tree[f"h{gate}"] = {
+            "kernel": cell.weight_hh[block].T.detach().numpy(),
+            "bias": cell.bias_hh[block].detach().numpy(),
+        }
+        tree[f"i{gate}"] = {
+            "kernel": cell.weight_ih[block].T.detach().numpy(),
+            "bias": cell.bias_ih[block].detach().numpy(),
+        }
+    (ours,), (theirs,) = inspect(cell).layers, inspect({"params": {"cell": tree}}).layers
+    assert theirs.adapter == f"flax-{kind}"
+    assert theirs.name == "params.cell"
+    assert ours.kernels == theirs.kernels
+    np.testing.assert_array_equal(ours.units.rate, theirs.units.rate)
+    np.testing.assert_array_equal(ours.gradient.log_energy, theirs.gradient.log_energy)
+
+
+def test_dense_kernels_by_their_names():
+    W = 0.5 * np.eye(4)
+    for name in (
+        "cell.recurrent_kernel",
+        "W_hh",
+        "rnn.W_rec",
+        "enc.h2h.weight",
+        "reservoir",
+        "core.hidden_to_hidden.kernel",
+    ):
+        (layer,) = inspect({name: W}).layers
+        assert layer.adapter == "dense"
+        assert (layer.gradient.by_e, layer.gradient.by_hundred) == (1, 4)  # 1/4 of the energy per step
+    with pytest.raises(ValueError, match="no recurrence"):
+        inspect({"mlp.weight": W})
+    assert len(inspect({"mlp.weight": W, "bias": np.zeros(4)}, adapter="dense").layers) == 1
+    (stacked,) = inspect({"gates.recurrent_kernel": np.hstack([W, 2 * W, 3 * W])}).layers
+    assert [kernel.scale for kernel in stacked.kernels] == [0.5, 1.0, 1.5]
+    assert stacked.gradient is None
+
+
 def test_every_adapter_has_its_recurrence_stepped_here():
-    here = {*DECAYS, "gated-delta", "rnn", "rnn-relu", "lstm", "gru"}
+    here = {*DECAYS, "gated-delta", "rnn", "rnn-relu", "lstm", "gru", "lru", "rotrnn", "flax-lstm", "flax-gru", "dense"}
     assert set(ADAPTERS) == here

@@ -19,6 +19,16 @@ ADAPTERS: Registry[Adapter] = Registry(
         "mamba2": Later(f"{_HERE}.mamba2:MAMBA2"),
         "gated-delta": Later(f"{_HERE}.gated_delta:GATED_DELTA"),
         "rg-lru": Later(f"{_HERE}.rg_lru:RG_LRU"),
+        "lru": Later(f"{_HERE}.diagonal:LRU"),
+        "rotrnn": Later(f"{_HERE}.rotrnn:ROTRNN"),
+        "s4d": Later(f"{_HERE}.diagonal:S4D"),
+        "s5": Later(f"{_HERE}.diagonal:S5"),
+        "rwkv": Later(f"{_HERE}.rwkv:RWKV"),
+        "rwkv7": Later(f"{_HERE}.rwkv:RWKV7"),
+        "mlstm": Later(f"{_HERE}.mlstm:MLSTM"),
+        "flax-lstm": Later(f"{_HERE}.flax_cells:FLAX_LSTM"),
+        "flax-gru": Later(f"{_HERE}.flax_cells:FLAX_GRU"),
+        "dense": Later(f"{_HERE}.dense:DENSE"),
     },
 )
 """Every adapter by name; `signalprop.inspection.ADAPTERS.register` adds one."""

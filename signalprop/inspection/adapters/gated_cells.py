@@ -58,14 +58,15 @@ def _look(site: Site, settings: Settings) -> list[LayerReport]:
         energies = []
         for layer in layers:
             if layer.number == number:
-                report = _layer(site, layer, settings, below)
+                report = layer_report(site, layer, settings, below)
                 found.append(report)
                 energies.append(report.details.get("state_energy", 1.0))
         below = float(np.mean(energies))
     return found
 
 
-def _layer(site: Site, layer: TorchLayer, settings: Settings, below: float) -> LayerReport:
+def layer_report(site: Site, layer: TorchLayer, settings: Settings, below: float) -> LayerReport:
+    """One layer and direction; `below` is the mean square of its inputs per feature."""
     stored, blocks = layer.parameters, layer.blocks
     values = {role: one.numbers() for role, one in stored.items()}
     gates = _LSTM if blocks == 4 else _GRU

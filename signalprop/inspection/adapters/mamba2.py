@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from signalprop._topics import Topic
 from signalprop.inspection.adapters._selective import A_LAWS, DT_LAWS, one_law, softplus
 from signalprop.inspection.adapters.mamba import gate_words
-from signalprop.inspection.decays import Step, decays_of
+from signalprop.inspection.decays import Formula, Step, decays_of
 from signalprop.inspection.record import Adapter, LayerReport, Settings, Site, sites_of
 from signalprop.inspection.tensors import Tensors
 
@@ -36,7 +36,7 @@ DELTA_RULE = (
 """What stands beside the gate of a delta rule and never in Mamba 2."""
 
 
-def log_decay_within(low: float = 0.0, high: float = math.inf):  # type: ignore[no-untyped-def]
+def log_decay_within(low: float = 0.0, high: float = math.inf) -> Formula:
     """-A Delta per head, the step size held between two limits."""
 
     def log_decay(values: Mapping[str, Floats], rounded: Step, shift: float = 0.0) -> Floats:
