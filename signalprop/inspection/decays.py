@@ -52,7 +52,9 @@ class Rounding:
     computed_in
         The type in which the model computes the decay.
     lost
-        Units whose decay is 1 in the type it is computed in, or has the rate 0 as it is stored: they never forget.
+        Units whose decay is 1 in the type it is computed in: they never forget. Those of `zero` are among them.
+    zero
+        Units whose rate is 0 as it is stored.
     lost_if_cast
         The same if the parameters were cast to a type and the decay computed in it.
     known_within
@@ -63,6 +65,7 @@ class Rounding:
     storage: str
     computed_in: str
     lost: Mask
+    zero: Mask
     lost_if_cast: Mapping[str, Mask]
     known_within: float
 
@@ -167,6 +170,7 @@ def decays_of(
     rounding = Rounding(
         storage=storage.name,
         computed_in=computed_in or storage.name,
+        zero=exact == 0.0,
         lost=one_in(formula, values, STORAGES[computed_in or storage.name]) | (exact == 0.0),
         lost_if_cast={name: one_in(formula, _cast(values, STORAGES[name]), STORAGES[name]) for name in CASTS},
         known_within=_known_within(formula, values, parameters, exact),

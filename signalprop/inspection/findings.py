@@ -30,8 +30,8 @@ class Finding:
     Attributes
     ----------
     code
-        ``"explodes"``, ``"never"``, ``"dead"``, ``"at_once"``, ``"grows"``, ``"lost"``, ``"if_cast"``, ``"known_within"``,
-        ``"overwritten"``, ``"short"``.
+        ``"explodes"``, ``"never"``, ``"dead"``, ``"at_once"``, ``"grows"``, ``"zero"``, ``"lost"``, ``"if_cast"``,
+        ``"known_within"``, ``"overwritten"``, ``"short"``.
     text
         In a few words; empty where the verdict says it already.
     remedy
@@ -106,12 +106,15 @@ def _of_units(units: Decays, layer: LayerReport, settings: Settings, whole: str)
 def _of_types(units: Decays, rounding: Rounding) -> list[Finding]:
     """What rounding does: once the sentence on what to do, for what is worst."""
     found = []
-    lost, kind = rounding.lost, _coarser(rounding.storage, rounding.computed_in)
-    if lost.any():
-        text = filled(NOTES, "lost", storage=kind, units=named(lost, units.axes, always_count=True), **_verbs(lost))
-        found.append(Finding("lost", text, filled(REMEDIES, "float32", storage=kind, gap=_gap(kind)), _places(lost)))
+    zero, lost = rounding.zero, rounding.lost & ~rounding.zero
+    kind = _coarser(rounding.storage, rounding.computed_in)
+    for name, mask, where in (("zero", zero, rounding.storage), ("lost", lost, kind)):
+        if mask.any():
+            text = filled(NOTES, name, storage=where, units=named(mask, units.axes, always_count=True), **_verbs(mask))
+            remedy = REMEDIES["zero"] if name == "zero" else filled(REMEDIES, "float32", storage=where, gap=_gap(where))
+            found.append(Finding(name, text, remedy, _places(mask)))
     for cast in ("bfloat16",):
-        new = rounding.lost_if_cast[cast] & ~lost
+        new = rounding.lost_if_cast[cast] & ~rounding.lost
         if new.any():
             text = filled(NOTES, "if_cast", storage=cast, units=named(new, units.axes, always_count=True))
             found.append(
@@ -133,7 +136,7 @@ def _of_laws(layer: LayerReport) -> list[Finding]:
     return [
         Finding(
             "overwritten",
-            filled(NOTES, "overwritten", quantity=law.quantity, law=law.law),
+            filled(NOTES, "overwritten", quantity=law.quantity.removeprefix(f"{layer.name}."), law=law.law),
             REMEDIES["overwritten"],
         )
         for law in layer.laws
@@ -174,7 +177,7 @@ def _and(items: list[Any]) -> str:
 
 def _verbs(mask: NDArray[np.bool_]) -> dict[str, str]:
     one = int(mask.sum()) == 1
-    return {verb: f"{verb}s" if one else verb for verb in ("forget", "grow", "round")}
+    return {verb: f"{verb}s" if one else verb for verb in ("forget", "grow", "round")} | {"do": "does" if one else "do"}
 
 
 def _places(mask: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:

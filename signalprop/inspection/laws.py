@@ -110,8 +110,8 @@ def counting(source: str) -> Law:
 
 
 GENERIC = (
-    normal(0.02, "initializers that fill every parameter", generic=True),
-    constant(0.0, "initializers that fill every parameter", generic=True),
+    normal(0.02, "initializers for all parameters", generic=True),
+    constant(0.0, "initializers for all parameters", generic=True),
 )
 """What a parameter of a recurrence looks like where a generic initializer has overwritten it."""
 

@@ -50,7 +50,10 @@ def page(found: Inspection, width: int | None = None) -> str:
 def short(layer: LayerReport) -> str:
     """The name of a layer, without its beginning where it is long; what it is where it has none."""
     name = layer.name or layer.about.partition(",")[0].partition(" of ")[0]
-    return name if len(name) <= _NAME else f"..{name[2 - _NAME :]}"
+    if len(name) <= _NAME:
+        return name
+    end = name[2 - _NAME :]
+    return f"..{end.partition('.')[2] or end}"
 
 
 def said(found: Inspection, layer: LayerReport) -> str:

@@ -20,21 +20,23 @@ NOTES = {
     "at_once": "{units} {forget} within 2 steps",
     "grows": "{units} {grow} from step to step",
     "lost": "in {storage} {units} {round} to no decay at all",
+    "zero": "as stored in {storage} {units} {do} not decay at all",
     "if_cast": "computed in {storage}, {units} would round to no decay at all",
     "known_within": "stored in {storage}, a memory is known to {share} only",
-    "overwritten": "{quantity} is {law}, as after an initializer that fills every parameter",
+    "overwritten": "{quantity} is {law}, as an initializer for all parameters leaves it",
 }
 """What is said of single units, after the verdict."""
 
 REMEDIES = {
     "never": "What never forgets adds up for as long as a sequence is: in long ones it overflows, or drowns the rest. If that is not meant, bound the decay away from 1, and keep the parameters that make it in float32.",
     "float32": "Keep the parameters that make the decay in float32, and compute the decay in it: there are few of them, and in {storage} a decay within {gap} of 1 is 1.",
+    "zero": "A rate of 0, whose logarithm is minus infinity, never forgets. Initializers that draw in a short type leave such: draw in float32, away from 0.",
     "explodes": "What grows overflows in longer sequences. Scale the kernel down to a radius below 1, or use a recurrence that preserves norms: signalprop scale has the lines to paste.",
     "forgets_gate": "What is kept is set by the bias of the {gate}. For {horizon} steps: signalprop.initialization.torch.init_recurrent_(module, {horizon}), which makes up for what inputs do to the gate.",
     "forgets_dense": "This kernel loses the signal. For {horizon} steps: signalprop.initialization.torch.init_recurrent_(module, {horizon}); signalprop scale -n {n} -T {horizon} says up to when a kernel of this width can hold one.",
     "forgets_decay": "For a longer memory start decays nearer to 1: smaller step sizes, or smaller rates.",
     "dead": "A kernel of zeros remembers nothing: initialize it, or look whether it was loaded.",
-    "overwritten": "The law of a decay is part of the layer: let initializers that fill every parameter skip it, or fill it again after them.",
+    "overwritten": "The law of a decay is part of the layer: let initializers for all parameters leave it out, or fill it again after them.",
 }
 """What to do about a finding."""
 

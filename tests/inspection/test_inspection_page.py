@@ -42,7 +42,7 @@ def test_verdicts():
 
 def test_heads_are_named():
     said = lines(heads([0.01, 0.02, 0.0, 0.01, 3.0]))[3]
-    assert "1 of 5 heads (head 2) rounds to no decay at all" in said
+    assert "as stored in float32 1 of 5 heads (head 2) does not decay at all" in said
     assert "head 4 forgets within 2 steps" in said
     assert "heads 0 and 3 forget within 2 steps" in lines(heads([3.0, 0.02, 0.01, 3.0]))[3]
     assert "7 of 9 heads forget within 2 steps" in lines(heads([3.0] * 7 + [0.01] * 2))[3]
@@ -66,17 +66,34 @@ def test_the_log_of_a_zero_is_found():
     """A uniform from 0 to 16 drawn in bfloat16 has zeros: their log is minus infinity, and the head does not decay."""
     model = heads([0.05, 0.0, 0.03, 0.07], torch.bfloat16)
     assert torch.isneginf(model["A_log"][1])
-    assert "in bfloat16 1 of 4 heads (head 1) rounds to no decay at all" in lines(model)[3]
+    assert "as stored in bfloat16 1 of 4 heads (head 1) does not decay at all" in lines(model)[3]
+
+
+def test_a_decay_that_float32_rounds_to_one():
+    said = lines(heads([0.05, 1e-9, 0.03, 0.07]))[3]
+    assert "in float32 1 of 4 heads (head 1) rounds to no decay at all" in said
+
+
+def test_gates_of_an_lstm_in_bfloat16():
+    """A forget bias of 7 keeps 0.9991, which bfloat16 has not."""
+    torch.manual_seed(0)
+    module = torch.nn.LSTM(4, 8)
+    with torch.no_grad():
+        for vector in (module.bias_ih_l0, module.bias_hh_l0):
+            vector.zero_()
+        module.bias_ih_l0[8:16] = torch.tensor([7.0, 7.0, 2.0, 2.0, 2.0, 2.0, 2.0, 7.0])
+    wanted = torch.sigmoid(module.bias_ih_l0[8:16].bfloat16()) == 1.0
+    found = inspect(module.to(torch.bfloat16), input_std=0.0).layers[0].units.rounding.lost
+    assert (found == wanted.numpy()).all()
+    assert found.sum() == 3
 
 
 def test_overwritten_parameters_are_found():
     torch.manual_seed(1)
     model = {"A_log": 0.02 * torch.randn(64), "dt_bias": torch.zeros(64), "D": torch.ones(64)}
     said = lines(model)[3]
-    assert (
-        "mixer.A_log is normal with standard deviation 0.02, as after an initializer that fills every parameter" in said
-    )
-    assert "mixer.dt_bias is 0 everywhere" in said
+    assert "A_log is normal with standard deviation 0.02, as an initializer for all parameters leaves it" in said
+    assert "dt_bias is 0 everywhere" in said
 
 
 def test_growth_is_an_explosion():
@@ -110,7 +127,7 @@ def test_plain_numbers():
     content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     (layer,) = content["layers"]
     assert layer["verdict"] == "holds_asked"
-    assert {one["code"]: one["units"] for one in layer["findings"]} == {"at_once": [[2]], "lost": [[1]]}
+    assert {one["code"]: one["units"] for one in layer["findings"]} == {"at_once": [[2]], "zero": [[1]]}
     assert layer["gradient"]["steps_to_1_over_e"] == found["mixer"].gradient.by_e
     assert layer["units"]["never_forget"] == 1
 
