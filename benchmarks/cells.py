@@ -1,7 +1,7 @@
 """A gradient through a recurrent cell, one W per draw: drawn by `cells.gradient_energies` or by automatic differentiation.
 
-Weights and inputs are drawn anew in each call by all contenders but the floor, which has them and does nothing but its products
-with W, two per step. One thread each.
+Weights and inputs are drawn anew in each call by all contenders but the floor, which has them and does nothing but one product
+with W per step. A draw needs two: forward in one pass over W, backward in two passes. One thread each.
 """
 
 import functools
@@ -50,7 +50,7 @@ def by_jvp(cell, n):
 
 
 def products(w, x, out):
-    for _ in range(2 * STEPS):
+    for _ in range(STEPS):
         np.dot(w, x, out=out)
 
 
@@ -66,7 +66,7 @@ def comparisons(quick):
                 Contender("forward", OURS, functools.partial(draw, draws=many), many, 2.0),
                 Contender("backward", OURS, functools.partial(draw, draws=many, direction="backward"), many, 2.0),
                 Contender("torch.autograd, backward", OTHER, functools.partial(by_autograd, cell, n)),
-                Contender("its products with W, BLAS", FLOOR, functools.partial(products, w, x, out)),
+                Contender("one product with W per step, BLAS", FLOOR, functools.partial(products, w, x, out)),
             ]
             if cell == "tanh":
                 contenders.append(Contender("torch.func.jvp, forward", OTHER, functools.partial(by_jvp, cell, n)))
