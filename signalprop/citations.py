@@ -93,6 +93,8 @@ _OTHER_NAMES = {
     "arb": "precise", "depth_budget": "safe_scale", "width_needed": "safe_scale", "ginibre_": "safe_scale",
     "ginibre": "safe_scale", "init_recurrent_": "init_recurrent", "run": "sample", "hill": "tail",
     "critical_scale": "meanfield", "gradient_law": "meanfield", "lstm_gradient": "gated", "gru_gradient": "gated",
+    "edge_of_chaos": "meanfield", "spread_ratio": "meanfield", "crossover_horizon": "meanfield", "chrono_biases": "gates",
+    "keeping_bias": "gates",
     "gradient_energies": "cells",
     "lra": "listops", "denselinearrnn": "gaussian", "gatedrecurrence": "gated_recurrence",
     "rglru": "gated_recurrence", "hippo": "s4", "info": "software",
