@@ -1,14 +1,16 @@
 "use strict";
 
-/* The page: settings from the controls and the address, numbers into the document. Every number that is shown stands with all its
-   digits in the data-value of its element; energies there are natural logs. */
+/* The page: settings from the controls and the address; LinearPage or CellPage shows what they ask for. */
 
 (() => {
+  const { get, put, fail } = Dom;
   const LARGEST = 1e6;
+  const LONGEST = 1e5; // steps of cells, as in the package
   const SCALES = [0.01, 10];
+  const INPUTS = [0.001, 3];
   const FIELDS = ["real", "complex", "quaternion"];
-  const get = (id) => document.getElementById(id);
-  const state = { n: 512, T: 2000, field: "real", g: "glorot" }; // g: "glorot", "safe" or a number
+  const CELLS = ["linear", "tanh", "relu", "gru", "lstm"];
+  const state = { cell: "linear", n: 512, T: 2000, field: "real", g: "glorot", s: 1 }; // g: "glorot", "safe" or a number
 
   // Sliders run over round numbers: quarters of octaves for the width, two digits in steps of 10^(1/20) for the horizon.
   const distinct = (values) => [...new Set(values)].filter((value) => value <= LARGEST);
@@ -17,14 +19,20 @@
   const STOPS = {
     n: distinct([...range(80).map((i) => (1 + (i % 4) / 4) * 2 ** Math.floor(i / 4)), LARGEST]).filter(Number.isInteger),
     T: distinct(range(121).map((i) => Math.round(twoDigits(10 ** (i / 20))))),
+    s: [...range(20).map((i) => i / 20), ...range(21).map((i) => 1 + i / 10)].map((value) => Number(value.toFixed(2))),
   };
+  const UNITS = { n: "units", T: "steps", s: "added to a preactivation" };
 
   // ---- settings ----
 
-  function whole(text) {
+  const linear = () => state.cell === "linear";
+  const longest = () => (linear() ? LARGEST : LONGEST);
+  const spaced = (value) => Numbers.spaced(value).replaceAll(" ", "\u00a0");
+
+  function whole(text, most) {
     const value = Number(text);
-    if (Number.isInteger(value) && value >= 1 && value <= LARGEST) return value;
-    throw new RangeError("It must be a whole number from 1 to 1\u00a0000\u00a0000.");
+    if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+    throw new RangeError(`It must be a whole number from 1 to ${spaced(most)}.`);
   }
 
   function scale(text) {
@@ -33,28 +41,46 @@
     throw new RangeError(`It must be a number from ${SCALES[0]} to ${SCALES[1]}.`);
   }
 
+  function input(text) {
+    const value = Number(text);
+    if (text.trim() !== "" && (value === 0 || (value >= INPUTS[0] && value <= INPUTS[1]))) return value;
+    throw new RangeError(`It must be 0, or a number from ${INPUTS[0]} to ${INPUTS[1]}.`);
+  }
+
+  // In the order in which they are asked: how long a horizon may be depends on the cell.
   const READ = {
-    n: whole,
-    T: whole,
+    cell: (text) => (CELLS.includes(text) ? text : state.cell),
+    n: (text) => whole(text, LARGEST),
+    T: (text) => whole(text, longest()),
     g: (text) => (["glorot", "safe"].includes(text) ? text : scale(text)),
     field: (text) => (FIELDS.includes(text) ? text : state.field),
+    s: input,
   };
 
-  const address = () => `#n=${state.n}&T=${state.T}&field=${state.field}&g=${state.g}`;
+  const address = () => `#cell=${state.cell}&n=${state.n}&T=${state.T}&${linear() ? `field=${state.field}&g=${state.g}` : `s=${state.s}`}`;
 
   /** Take over what the address says; what it does not say, or says wrongly, stays as it is. */
   function readAddress() {
-    for (const [key, text] of new URLSearchParams(location.hash.slice(1))) {
+    const given = new URLSearchParams(location.hash.slice(1));
+    for (const key of Object.keys(READ).filter((key) => given.has(key))) {
       try {
-        if (Object.hasOwn(READ, key)) state[key] = READ[key](text);
+        state[key] = READ[key](given.get(key));
       } catch (error) {
         message(key, error.message);
       }
     }
+    shorten();
+  }
+
+  /** A horizon that the cell cannot have becomes its longest. */
+  function shorten() {
+    if (state.T <= longest()) return;
+    state.T = longest();
+    message("T", `A horizon of this layer goes up to ${spaced(state.T)} steps.`);
   }
 
   function message(key, text) {
-    if (key === "field") return;
+    if (["field", "cell"].includes(key)) return;
     get(`${key}-message`).textContent = text && `${text} Shown: ${key === "g" ? get("g").dataset.value ?? 1 : state[key]}.`;
     get(`${key}-help`).hidden = text !== "";
     get(key).setAttribute("aria-invalid", String(text !== ""));
@@ -65,6 +91,8 @@
     try {
       state[key] = READ[key](text);
       message(key, "");
+      if (key === "cell") message("T", "");
+      shorten();
       request();
     } catch (error) {
       message(key, error.message);
@@ -72,13 +100,13 @@
   }
 
   function connect() {
-    for (const key of ["n", "T"]) {
+    for (const key of Object.keys(STOPS)) {
       const slider = get(`${key}-slider`);
       slider.max = STOPS[key].length - 1;
       slider.addEventListener("input", () => change(key, String(STOPS[key][slider.value])));
     }
     get("g-slider").addEventListener("input", () => change("g", get("g-slider").value));
-    for (const key of ["n", "T", "g"]) {
+    for (const key of ["n", "T", "g", "s"]) {
       let typing = 0;
       const take = () => {
         clearTimeout(typing);
@@ -94,8 +122,8 @@
         request();
       });
     }
-    for (const radio of document.querySelectorAll("input[name=field]")) {
-      radio.addEventListener("change", () => change("field", radio.value));
+    for (const radio of document.querySelectorAll("input[type=radio]")) {
+      radio.addEventListener("change", () => change(radio.name, radio.value));
     }
     for (const kind of ["glorot", "safe"]) get(`g-${kind}`).addEventListener("click", () => change("g", kind));
     get("controls").addEventListener("submit", (event) => event.preventDefault());
@@ -110,7 +138,7 @@
   // ---- the document ----
 
   let waiting = false;
-  let shown = null; // what the picture is drawn from
+  let picture = () => {}; // draws into an element
 
   /** Render once before the next frame, however many events come in. */
   function request() {
@@ -125,172 +153,38 @@
   let addressTimer = 0;
 
   function render() {
-    const { n, T, field } = state;
-    const advice = Advice.advise(n, T, field);
-    const g = { glorot: 1, safe: advice.safe }[state.g] ?? state.g;
-    controls(advice, g);
-    answer(advice);
-    ends(advice, g);
-    paste(advice, g);
-    details(advice, g);
-    shown = { path: Advice.path(n, T, field, Plot.steps(T)), T, logG: Math.log(g) };
+    const kind = linear() ? "linear" : "cells";
+    document.documentElement.dataset.kind = kind;
+    for (const part of document.querySelectorAll("[data-for]")) part.hidden = part.dataset.for !== kind;
+    controls();
+    picture = (linear() ? LinearPage : CellPage).render(state);
     draw();
     document.documentElement.dataset.shown = address();
     clearTimeout(addressTimer); // browsers allow only so many changes per second
     addressTimer = setTimeout(() => history.replaceState(null, "", address()), 200);
   }
 
-  function draw() {
-    if (shown) Plot.draw(get("plot"), shown.path, shown.T, shown.logG);
-  }
+  const draw = () => picture(get("plot"));
 
-  /** Text as print has it, with what follows a ^ raised. */
-  const rich = (text) =>
-    Words.typeset(text)
-      .split(/\^(−?\d+)/)
-      .map((part, i) => (i % 2 ? Object.assign(document.createElement("sup"), { textContent: part }) : part));
-
-  function put(id, text, value) {
-    get(id).replaceChildren(...rich(text));
-    if (value !== undefined) get(id).dataset.value = value === null ? "" : value;
-  }
-
-  function controls(advice, g) {
-    for (const key of ["n", "T"]) {
-      const stops = STOPS[key];
-      const next = stops.findIndex((stop) => stop >= state[key]);
-      const nearest = next > 0 && stops[next] / state[key] > state[key] / stops[next - 1] ? next - 1 : next;
-      get(`${key}-slider`).value = nearest;
-      get(`${key}-slider`).setAttribute("aria-valuetext", `${state[key]} ${key === "T" ? "steps" : "units"}`);
-    }
-    get("g-slider").value = g;
-    get("g-slider").setAttribute("aria-valuetext", Words.short(g, 4));
-    for (const [key, text] of Object.entries({ n: state.n, T: state.T, g: Words.short(g, 6) })) {
-      if (document.activeElement !== get(key)) get(key).value = text;
-    }
-    get("n").dataset.value = state.n;
-    get("T").dataset.value = state.T;
-    get("g").dataset.value = g;
-    for (const kind of ["glorot", "safe"]) get(`g-${kind}`).setAttribute("aria-pressed", String(state.g === kind));
-    document.querySelector(`input[name=field][value=${state.field}]`).checked = true;
-    put("safe", Words.short(advice.safe, 4), advice.safe);
-    [get("safe").dataset.low, get("safe").dataset.high] = advice.safeInterval;
-  }
-
-  function answer(advice) {
-    const page = Words.page(advice);
-    put("answer", page.answer, advice.verdict);
-    put("regime", `${Words.regime(advice)} ${page.cells}`.trim(), advice.regime);
-    get("reasons").replaceChildren(...page.why.map((text) => element("li", text)));
-  }
-
-  function ends(advice, g) {
-    const { horizon } = advice;
-    const shift = 2 * horizon * Math.log(g);
-    const energy = advice.energy(Math.log(g));
-    const named = state.g === "glorot" ? "Glorot weights (g\u00a0=\u00a01)" : state.g === "safe" ? `the safe scale, g\u00a0=\u00a0${Words.short(g, 4)}` : `g\u00a0=\u00a0${Words.short(g, 6)}`;
-    put("caption", `Energy (squared length) of the signal, relative to its start, with ${named}`);
-    put("ends-caption", `At step ${horizon}, with ${named}`);
-    for (const key of ["low", "median", "high"]) put(key, Words.factor(energy[key]), energy[key]);
-    const mean = advice.logMean === null ? null : advice.logMean + shift;
-    put("mean", mean === null ? "not known" : Words.factor(mean), mean);
-    put("infinite", Words.factor(shift), shift);
-    put("exploding", Words.percent(advice, g), advice.exploding(g)[0]);
-  }
-
-  function paste(advice, g) {
-    const blocks = Words.page(advice).paste;
-    if (typeof state.g === "number") blocks.push({ title: "The scale set above", items: Words.fixed(advice, g) });
-    get("paste").replaceChildren(
-      ...blocks.flatMap(({ title, items }) => [
-        element("h2", title),
-        ...items.map(({ text, label, code }) => (text ? element("p", text) : codeLine(label, code))),
-      ]),
-    );
-  }
-
-  function codeLine(label, code) {
-    const block = element("div", "", "code");
-    const copy = element("button", "Copy");
-    copy.type = "button";
-    copy.setAttribute("aria-label", `Copy the lines for ${label}`);
-    const pre = Object.assign(document.createElement("pre"), { textContent: code });
-    copy.addEventListener("click", () => {
-      getSelection().selectAllChildren(pre);
-      const done = () => {
-        copy.textContent = "Copied";
-        setTimeout(() => (copy.textContent = "Copy"), 1500);
-      };
-      // Without leave to write to the clipboard the lines stay selected.
-      navigator.clipboard?.writeText(code).then(done, () => {});
-    });
-    block.append(element("span", label, "label"), pre, copy);
-    return block;
-  }
-
-  function details(advice, g) {
-    const { n, field, horizon } = advice;
-    const rows = [
-      ["glorot", "Glorot", 1],
-      ["quantile", "safe scale (quantile)", advice.safe],
-      ["bounded", "bounded", advice.bounded],
-      ["minimax", "minimax", advice.minimax],
-      ["edge", "edge", advice.edge],
-    ].map((row) => [...row, TABLE.words.guarantees[row[0]]]);
-    if (typeof state.g === "number") rows.push(["own", "set above", g, "see the picture"]);
-    get("scales").tBodies[0].replaceChildren(
-      ...rows
-        .filter(([, , value]) => value !== null)
-        .map(([name, title, value, promise]) => {
-          const row = element("tr");
-          row.id = `scale-${name}`;
-          row.dataset.value = value;
-          const head = element("th", title);
-          head.scope = "row";
-          head.append(element("small", promise));
-          const left = advice.energy(Math.log(value)).median;
-          const cells = {
-            g: value.toFixed(4),
-            "std of an entry": Words.short(value / Math.sqrt(n), 3),
-            "pass 10×": Words.percent(advice, value),
-            "energy left": Words.factor(left),
-          };
-          row.append(head);
-          for (const [key, text] of Object.entries(cells)) row.appendChild(element("td", text)).dataset.label = key;
-          return row;
-        }),
-    );
-    get("points").replaceChildren(...[...Words.details(advice), Words.status(advice)].map((text) => element("li", text)));
-    const reach = Energy.reach(n, field);
-    const beyond = {
-      real: `Past step ${Words.spaced(reach)}, for this width, the average comes from a two-term law instead of the exact sum; it is at most 1.8 % too low there.`,
-      quaternion: `For this width the average of quaternion weights is summed only up to step ${Words.spaced(reach)}.`,
-    };
-    put("method-mean", `The average over draws: exact sums in double precision. ${reach < LARGEST ? beyond[field] : ""}`, advice.exact);
-    const option = field === "real" ? "" : ` --field ${field}`;
-    put("command", `signalprop scale -n ${n} -T ${horizon}${option}`);
-    put("driven", `signalprop scale -n ${n} -T ${horizon}${option} --model driven --criterion quantile`);
-    for (const [key, value] of Object.entries({
-      budget: advice.budget,
-      meanBudget: advice.meanBudget,
-      widthNeeded: advice.widthNeeded,
-      heldShare: advice.heldShare,
-      heldScale: advice.heldScale,
-    })) {
-      get("details").dataset[key] = value;
+  function controls() {
+    document.querySelector(`input[name=cell][value=${state.cell}]`).checked = true;
+    get("T-help").textContent = `steps ${linear() ? "the signal should survive" : "over which a gradient should last"}; from 1 to ${spaced(longest())}`;
+    get("T").max = longest();
+    get("T-slider").max = STOPS.T.findLastIndex((stop) => stop <= longest());
+    for (const [key, stops] of Object.entries(STOPS)) {
+      get(`${key}-slider`).value = nearest(stops, state[key]);
+      get(`${key}-slider`).setAttribute("aria-valuetext", `${state[key]} ${UNITS[key]}`);
+      if (document.activeElement !== get(key)) get(key).value = state[key];
+      get(key).dataset.value = state[key];
     }
   }
 
-  function element(name, text = "", className = "") {
-    const made = document.createElement(name);
-    made.append(...rich(text));
-    if (className) made.className = className;
-    return made;
-  }
-
-  function fail(text) {
-    get("failure").textContent = text;
-    get("failure").hidden = false;
+  /** The place of the nearest stop: by its ratio, or by its distance where the stops begin at 0. */
+  function nearest(stops, value) {
+    const next = stops.findIndex((stop) => stop >= value);
+    if (next <= 0) return next;
+    const [below, above] = [stops[next - 1], stops[next]];
+    return (stops[0] ? above / value > value / below : above - value > value - below) ? next - 1 : next;
   }
 
   if (typeof TABLE === "undefined") {

@@ -55,7 +55,7 @@ const Plot = (() => {
     const [low, high] = [bottom - margin, top + margin];
 
     const yTicks = ticks(low, high, 6);
-    const label = (exponent) => (Math.abs(exponent) <= 2 ? String(Number((10 ** exponent).toPrecision(1))) : Words.typeset(`10^${exponent}`));
+    const label = (exponent) => (Math.abs(exponent) <= 2 ? String(Number((10 ** exponent).toPrecision(1))) : Numbers.typeset(`10^${exponent}`));
     const left = 16 + 6.2 * Math.max(3, ...yTicks.map((tick) => label(tick).length));
     const box = { left, right: width - 10, top: 42, bottom: HEIGHT - 44 };
     const x = (step) => box.left + ((box.right - box.left) * step) / (horizon * BEYOND);
@@ -78,8 +78,8 @@ const Plot = (() => {
     }
     for (const tick of ticks(0, horizon, width < 480 ? 4 : 7)) {
       add("line", { class: "axis", x1: x(tick), x2: x(tick), y1: box.bottom, y2: box.bottom + 5 });
-      const half = 3.5 * Words.spaced(tick).length;
-      add("text", { class: "tick", x: Math.min(x(tick), width - half), y: box.bottom + 18, "text-anchor": "middle" }, Words.spaced(tick));
+      const half = 3.5 * Numbers.spaced(tick).length;
+      add("text", { class: "tick", x: Math.min(x(tick), width - half), y: box.bottom + 18, "text-anchor": "middle" }, Numbers.spaced(tick));
     }
     add("line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
     add("text", { class: "name", x: (box.left + box.right) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, "step");
@@ -94,11 +94,11 @@ const Plot = (() => {
     line("mean", "mean");
     line("median", "median");
     add("line", { class: "horizon", x1: x(horizon), x2: x(horizon), y1: box.top, y2: box.bottom });
-    add("text", { class: "name", x: x(horizon), y: 15, "text-anchor": "end" }, `horizon: step ${Words.spaced(horizon)}`);
+    add("text", { class: "name", x: x(horizon), y: 15, "text-anchor": "end" }, `horizon: step ${Numbers.spaced(horizon)}`);
     const out = points.find((one) => one.mean > high);
     if (out) {
       const last = points.findLast((one) => one.mean !== null);
-      const text = `↑ average: ${Words.typeset(Words.factor(last.mean * unit))} at step ${Words.spaced(last.step)}`;
+      const text = `↑ average: ${Numbers.typeset(Numbers.factor(last.mean * unit))} at step ${Numbers.spaced(last.step)}`;
       const late = x(out.step) + 190 > box.right;
       add("text", { class: "note", x: late ? box.right : x(out.step), y: box.top - 7, "text-anchor": late ? "end" : "start" }, text);
     }
@@ -117,5 +117,5 @@ const Plot = (() => {
     return svg;
   }
 
-  return { draw, sample, steps };
+  return { draw, node, sample, steps };
 })();

@@ -1,62 +1,20 @@
 "use strict";
 
 /* When the page says which sentence, with which numbers: signalprop/initialization/advice_text.py in JavaScript, for the numbers
-   of Advice.advise. The sentences and the lines to paste themselves are those of the package (TABLE.words). Text is as on the
-   terminal, sqrt(n) and 10^47; page.js typesets it. */
+   of Advice.advise. The sentences and the lines to paste themselves are those of the package (TABLE.words). */
 
 const Words = (() => {
   const TORCH_DEFAULT = 1 / Math.sqrt(3);
   const { TEN } = Advice;
-  const ASK = "ask: signalprop scale --cell lstm";
+  const { short, factor, number, rounded, plural, steps, filled } = Numbers;
+  const about = (count) => plural(count, rounded(count));
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
+  const ELSEWHERE = "choose it above";
   const [LOWEST, HIGHEST] = [TABLE.levels[0], TABLE.levels.at(-1)];
   const { sentences, code: CODE, mean_status: MEAN_STATUS, trained: TRAINED, far: FAR, most_heads: MOST_HEADS } = TABLE.words;
 
-  const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const sentence = (name, values = {}) => filled(sentences[name], values);
   const toPaste = (name, values) => ({ label: CODE[name][0], code: filled(CODE[name][1], values) });
-
-  // ---- numbers as text ----
-
-  /** Like Python's %g. */
-  function short(value, digits) {
-    const rounded = Number(value.toPrecision(digits));
-    return rounded !== 0 && Math.abs(rounded) < 1e-4 ? rounded.toExponential().replace(/e-(\d)$/, "e-0$1") : String(rounded);
-  }
-
-  function power(value) {
-    const [digit, exponent] = value.toExponential(0).split("e");
-    return `${digit}*10^${Number(exponent)}`;
-  }
-
-  /** A factor given by its natural log: 0.72x, 31x, 4*10^5, 10^47. */
-  function factor(log) {
-    if (Math.abs(log) < 0.7) return `${Math.exp(log).toFixed(2)}x`;
-    if (Math.abs(log) < 3 * TEN) return `${short(Math.exp(log), 2)}x`;
-    return Math.abs(log) > 10 * TEN ? `10^${Math.round(log / TEN)}` : power(Math.exp(log));
-  }
-
-  /** A positive number in three digits. */
-  function number(value) {
-    if (Number(value.toPrecision(3)) >= 1000) return rounded(Math.round(value));
-    return value >= 0.001 ? short(value, 3) : power(value);
-  }
-
-  const spaced = (whole) => String(whole).replace(/\B(?=(\d{3})+$)/g, " ");
-
-  /** Two digits of a large number, three digits apart; small ones as they are. Halves go to the even side. */
-  function rounded(value) {
-    if (value < 1000) return String(value);
-    const unit = 10 ** (String(value).length - 2);
-    const below = Math.floor(value / unit);
-    const rest = value / unit - below;
-    const up = rest > 0.5 || (rest === 0.5 && below % 2 === 1);
-    return spaced((below + (up ? 1 : 0)) * unit);
-  }
-
-  const plural = (count, text) => `${text} step${count === 1 ? "" : "s"}`;
-  const steps = (count) => plural(count, count >= 1e7 ? rounded(count) : count);
-  const about = (count) => plural(count, rounded(count));
-  const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
   /** Share of draws that pass ten times their energy at scale g, in words. */
   function exploding(advice, g) {
@@ -73,21 +31,11 @@ const Words = (() => {
     return `${(100 * share).toFixed(0)} %`;
   }
 
-  /** Text of the terminal as print has it: √n, 31×, 4·10^5, minus signs, spaces that do not break a number. */
-  const typeset = (text) =>
-    text
-      .replace(/sqrt\((\w+)\)/g, (_, inside) => (/^(\d+|[a-z])$/.test(inside) ? `√${inside}` : `√(${inside})`))
-      .replace(/(\d)x(?=[\s,.;:)]|$)/g, "$1×")
-      .replace(/\*10\^/g, "·10^")
-      .replace(/\^-/g, "^−")
-      .replace(/(\d) (?=%|\d{3}\b)/g, "$1\u00a0")
-      .replace(/<- /g, "← ");
-
   // ---- the page ----
 
   /** Answer, which layers it is not for, reasons and blocks to paste; a block is {title, items}, an item {text} or {label, code}. */
   function page(advice) {
-    return { answer: answer(advice), cells: advice.field === "real" ? sentence("cells_first", { option: ASK }) : "", why: why(advice), paste: paste(advice) };
+    return { answer: answer(advice), cells: advice.field === "real" ? sentence("cells_first", { option: ELSEWHERE }) : "", why: why(advice), paste: paste(advice) };
   }
 
   function fate({ energy }) {
@@ -274,5 +222,5 @@ const Words = (() => {
     return [sentence(Math.abs(Math.log(bounded / advice.safe)) > 0.03 ? "mean_strict" : "mean_plain", values)];
   }
 
-  return { page, regime, details, status, fixed, percent, factor, typeset, short, spaced, steps };
+  return { page, regime, details, status, fixed, percent };
 })();

@@ -17,7 +17,17 @@ from signalprop.initialization import _cell_table
 from signalprop.initialization._cell_evidence import TASKS, GroupEvidence
 from signalprop.initialization._cell_evidence import evidence as trained
 from signalprop.initialization._cell_table import INPUT_STDS, Left
-from signalprop.initialization._cell_words import ALONE, CODE, NAMES, STARTS, WIDE, sentence
+from signalprop.initialization._cell_words import (
+    ALONE,
+    CODE,
+    GATES,
+    NAMES,
+    START_NAMES,
+    STARTS,
+    TITLES,
+    WIDE,
+    sentence,
+)
 from signalprop.initialization.advice_text import WIDEST, factor
 
 if TYPE_CHECKING:
@@ -76,10 +86,9 @@ def _reasons(advice: CellAdvice) -> list[str]:
     chosen = advice.left[advice.advised]
     spread = sentence("spread", low=left(chosen.low), high=left(chosen.high))
     if advice.gated:
-        gate = {"lstm": "A forget gate (and an input gate with its negative)", "gru": "An update gate"}[advice.cell]
         name = "memories" if advice.horizon > 2 else "memories_short"
         memories = sentence(
-            name, gate=gate, before=advice.horizon - 1, steps=_steps(advice), s=number(advice.input_std),
+            name, gate=GATES[advice.cell], before=advice.horizon - 1, steps=_steps(advice), s=number(advice.input_std),
             shift=f"{_shift(advice):.2g}",
         )  # fmt: skip
         kernel = sentence(
@@ -123,7 +132,13 @@ def evidence(advice: CellAdvice) -> list[str]:
 
 def near(group: GroupEvidence, n: int, horizon: int) -> bool:
     """Whether a width and a horizon are of the size of those that were trained."""
-    return group.width / 4 <= n <= 4 * group.width and group.horizon / 2 <= horizon <= 2 * group.horizon
+    (narrow, wide), (short, long) = around(group)
+    return narrow <= n <= wide and short <= horizon <= long
+
+
+def around(group: GroupEvidence) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The smallest and the largest width of that size, and horizon."""
+    return (group.width / 4, 4 * group.width), (group.horizon / 2, 2 * group.horizon)
 
 
 def told_of(group: GroupEvidence, input_std: float) -> str:
@@ -228,8 +243,7 @@ def _filled(lines: dict[str, str], advice: CellAdvice) -> list[str]:
 
 
 def _table(advice: CellAdvice) -> list[str]:
-    titles = ("start", "median", "90 % of draws")
-    rows = [titles, *((_name(advice, name), *_row(one)) for name, one in advice.left.items())]
+    rows = [TITLES, *((_name(advice, name), *_row(one)) for name, one in advice.left.items())]
     first, second = (max(len(row[i]) for row in rows) for i in (0, 1))
     return [f"  {a:<{first}}  {b:>{second}}  {c}" for a, b, c in rows]
 
@@ -239,17 +253,7 @@ def _row(one: Left) -> tuple[str, str]:
 
 
 def _name(advice: CellAdvice, start: str) -> str:
-    words = {
-        "default": "PyTorch's default",
-        "glorot": "Gaussian, Glorot's scale",
-        "orthogonal": "orthogonal",
-        "identity": "identity",
-        "biases": "PyTorch's weights, biases as above",
-        "gaussian chrono": "Gaussian, biases as above",
-        "orthogonal chrono": "orthogonal, biases as above",
-        "gaussian critical": f"Gaussian, g = {_critical(advice):.4g}",
-        "orthogonal critical": f"orthogonal, g = {_critical(advice):.4g}",
-    }[start]
+    words = START_NAMES[start].format(g=f"{_critical(advice):.4g}")
     return f"{words} (advised)" if start == advice.advised else words
 
 

@@ -4,6 +4,21 @@ from __future__ import annotations
 
 NAMES = {"tanh": "tanh RNN", "relu": "ReLU RNN", "gru": "GRU", "lstm": "LSTM"}
 
+START_NAMES = {
+    "default": "PyTorch's default",
+    "glorot": "Gaussian, Glorot's scale",
+    "orthogonal": "orthogonal",
+    "identity": "identity",
+    "biases": "PyTorch's weights, gates opened",
+    "gaussian chrono": "Gaussian, gates opened",
+    "orthogonal chrono": "orthogonal, gates opened",
+    "gaussian critical": "Gaussian, g = {g}",
+    "orthogonal critical": "orthogonal, g = {g}",
+}
+TITLES = ("start", "median", "90 % of draws")
+
+GATES = {"lstm": "A forget gate (and an input gate with its negative)", "gru": "An update gate"}
+
 SENTENCES = {
     "head": "{layer} of width {n}, horizon {steps}, inputs that add {s} to a preactivation",
     # Answers.

@@ -205,8 +205,7 @@ def advise(
     width = whole_number(n, "n", 1, MAX_WIDTH)
     steps = whole_number(horizon, "horizon", 1, MAX_HORIZON, "No Gaussian recurrence holds a signal that long.")
     exact = steps <= mean_reach(kind, Model.RNN)
-    asked = sorted(CRITERIA, key=lambda name: name != "glorot")  # what all the others are compared with comes first
-    wanted = [name for name in asked if steps <= CRITERIA[name].reach(kind, Model.RNN)]
+    wanted = [name for name in criteria_in_order() if steps <= CRITERIA[name].reach(kind, Model.RNN)]
     scales = {name: safe_scale(width, steps, kind, criterion=name) for name in wanted}
     levels = one_draw_table.log_energies(width, steps, kind)
     log_energy = {q: float(levels[one_draw_table.LEVELS.index(q)]) for q in _QUANTILES}
@@ -231,6 +230,11 @@ def advise(
         complex_scale=safe_scale(width, steps, Field.COMPLEX).scale,
         complex_log_energy=float(complex_levels[one_draw_table.LEVELS.index(0.5)]),
     )
+
+
+def criteria_in_order() -> list[str]:
+    """All of them; Glorot, which the others are compared with, comes first."""
+    return sorted(CRITERIA, key=lambda name: name != "glorot")
 
 
 def verdict(n: int, horizon: int, field: Field) -> str:

@@ -1,13 +1,17 @@
-"""What the tests of the explorer share: its builder, inputs spread over its range, and how near is near."""
+"""What the tests of the explorer share: its builder, inputs spread over its range, how near is near, and how to show a view."""
 
 import importlib.util
+import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "docs" / "explorer"
 FIELDS = ("real", "complex", "quaternion")
+START = {"cell": "linear", "n": 512, "T": 2000, "field": "real", "g": "glorot"}
+CELL_START = {"n": 256, "T": 200, "s": 1}
 
 
 def builder():
@@ -34,3 +38,51 @@ def deviation(found, expected):
     if found is None or expected is None:
         return 0.0 if found is expected else float("inf")
     return abs(found - expected) / max(1.0, abs(expected))
+
+
+def resize(driver, width):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def show(driver, page, **settings):
+    """Show a view by its address and wait for it."""
+    view = {**(START if settings.get("cell", "linear") == "linear" else CELL_START), **settings}
+    hash_ = urlencode(view)
+    if driver.current_url.split("#")[0] == page:
+        settled(driver)
+        driver.execute_script(f"location.hash = '{hash_}'")
+    else:
+        driver.get(f"{page}#{hash_}")
+    wait(driver, **view)
+
+
+def settled(driver):
+    """Wait until the address says what is shown."""
+    until(driver, lambda _: driver.execute_script("return location.hash === document.documentElement.dataset.shown"))
+
+
+def until(driver, condition, message=""):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(driver, 30, poll_frequency=0.02).until(condition, message)
+
+
+def wait(driver, **settings):
+    """Wait until these settings are among those shown."""
+    parts = [f"{key}={value}" for key, value in settings.items()]
+
+    def shown(_):
+        view = driver.execute_script("return document.documentElement.dataset.shown || ''")
+        return all(part in re.split("[#&]", view) for part in parts)
+
+    until(driver, shown, f"the page does not show {parts}")
+
+
+def value(driver, name, key="value"):
+    """The number (or word) that an element holds with all its digits; None where it holds nothing."""
+    text = driver.execute_script(f"return document.getElementById('{name}').dataset.{key}")
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text

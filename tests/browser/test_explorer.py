@@ -1,7 +1,6 @@
 """The explorer in Chromium, from file://: its numbers against the package, keyboard, narrow screens, no traffic."""
 
 import dataclasses
-import json
 import math
 import re
 import shutil
@@ -9,7 +8,7 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pandas as pd
@@ -19,13 +18,24 @@ from signalprop import rnn_energy, safe_scale
 from signalprop.fields import as_field
 from signalprop.initialization import advise, one_draw_table
 from signalprop.initialization.advice_text import paste
-from tests.browser.explorer import ROOT, SOURCE, builder, deviation, spread
+from tests.browser.explorer import (
+    ROOT,
+    SOURCE,
+    START,
+    deviation,
+    resize,
+    settled,
+    show,
+    spread,
+    until,
+    value,
+    wait,
+)
 
 pytestmark = pytest.mark.browser
 
 WITHIN = 1e-9
 TABLE = ROOT / "build" / "explorer_deviations.csv"
-START = {"n": 512, "T": 2000, "field": "real", "g": "glorot"}
 VIEWS = [
     *(
         ("real", 512, 2000, "glorot"),
@@ -41,90 +51,6 @@ VIEWS = [
     ),
     *(case for case in spread(33, seed=8) if case[0] == "complex" or not 3000 < case[2] <= 20_000),
 ][:30]
-
-
-@pytest.fixture(scope="session")
-def page(tmp_path_factory):
-    """The page's address, built as for the documentation."""
-    return builder().assemble(tmp_path_factory.mktemp("site") / "explorer").as_uri()
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """A browser of its own for these tests, its console and its requests recorded."""
-    from selenium import webdriver
-
-    paths = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    assert all(paths), "These tests need chromium and chromedriver: `make test-browser` installs them."
-    options = webdriver.ChromeOptions()
-    options.binary_location = paths[0]
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(paths[1]))
-    driver.set_script_timeout(60)
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture
-def browser(chromium):
-    resize(chromium, 1280)
-    chromium.get("about:blank")
-    yield chromium
-    errors = [entry["message"] for entry in chromium.get_log("browser")]
-    assert not errors
-    requests = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
-    addresses = {one["params"]["request"]["url"] for one in requests if one["method"] == "Network.requestWillBeSent"}
-    assert addresses
-    assert all(address.startswith(("file:", "data:", "about:")) for address in addresses), addresses
-
-
-def resize(driver, width):
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
-def show(driver, page, **settings):
-    """Show a view by its address and wait for it."""
-    hash_ = urlencode({**START, **settings})
-    if driver.current_url.split("#")[0] == page:
-        settled(driver)
-        driver.execute_script(f"location.hash = '{hash_}'")
-    else:
-        driver.get(f"{page}#{hash_}")
-    wait(driver, **{**START, **settings})
-
-
-def settled(driver):
-    """Wait until the address says what is shown."""
-    until(driver, lambda _: driver.execute_script("return location.hash === document.documentElement.dataset.shown"))
-
-
-def until(driver, condition, message=""):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    WebDriverWait(driver, 30, poll_frequency=0.02).until(condition, message)
-
-
-def wait(driver, **settings):
-    """Wait until these settings are among those shown."""
-    parts = [f"{key}={value}" for key, value in settings.items()]
-
-    def shown(_):
-        view = driver.execute_script("return document.documentElement.dataset.shown || ''")
-        return all(part in re.split("[#&]", view) for part in parts)
-
-    until(driver, shown, f"the page does not show {parts}")
-
-
-def value(driver, name, key="value"):
-    """The number (or word) that an element holds with all its digits; None where it holds nothing."""
-    text = driver.execute_script(f"return document.getElementById('{name}').dataset.{key}")
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return text
 
 
 def expected(field, n, horizon, g):
@@ -210,14 +136,14 @@ def test_the_keyboard_reaches_everything_in_order(browser, page):
 
     show(browser, page)
     visited = []
-    for _ in range(12):
+    for _ in range(13):
         ActionChains(browser).send_keys(Keys.TAB).perform()
         visited.append(
             browser.execute_script("const e = document.activeElement; return e.id || e.value || e.innerText")
         )
     assert visited[0].endswith("documentation")
-    assert visited[1:10] == ["n-slider", "n", "T-slider", "T", "g-slider", "g", "g-glorot", "g-safe", "real"]
-    assert visited[10:] == ["Copy", "Copy"]
+    assert visited[1:11] == ["linear", "n-slider", "n", "T-slider", "T", "g-slider", "g", "g-glorot", "g-safe", "real"]
+    assert visited[11:] == ["Copy", "Copy"]
 
 
 def test_arrow_keys_change_the_numbers(browser, page):
@@ -303,7 +229,7 @@ def test_the_address_keeps_the_view(browser, page):
         assert browser.find_element(By.ID, f"{name}-message").text.startswith("It must be a ")
     # A new address in the same window.
     browser.execute_script("location.hash = '#n=64&T=30&field=real&g=0.9'")
-    wait(browser, n=64, T=30, g=0.9)
+    wait(browser, cell="linear", n=64, T=30, g=0.9)
 
 
 def test_the_rows_are_those_of_the_command(browser, page):
@@ -329,8 +255,9 @@ def test_what_is_shown_is_typeset_and_what_is_copied_is_code(browser, page):
     assert codes == [item[1] for block in paste(advise(512, 2000)) for item in block.items if not isinstance(item, str)]
 
 
-def test_every_control_has_a_name_and_a_description(browser, page):
-    show(browser, page)
+@pytest.mark.parametrize("cell", ["linear", "lstm"])
+def test_every_control_has_a_name_and_a_description(browser, page, cell):
+    show(browser, page, cell=cell)
     unnamed = """return [...document.querySelectorAll('input, button')].filter(
         (e) => !(e.ariaLabel || e.labels?.length || e.innerText.trim()) ||
                (e.getAttribute('aria-describedby') || '').split(' ').some((id) => id && !document.getElementById(id))
@@ -340,7 +267,8 @@ def test_every_control_has_a_name_and_a_description(browser, page):
     assert len(ids) == len(set(ids))
 
 
-def test_text_stands_out_in_light_and_dark(browser, page):
+@pytest.mark.parametrize("cell", ["linear", "tanh"])
+def test_text_stands_out_in_light_and_dark(browser, page, cell):
     """Contrast of at least 4.5 : 1 (WCAG AA) between text and what it stands on."""
     contrast = """
         const luminance = (colour) => {
@@ -365,7 +293,7 @@ def test_text_stands_out_in_light_and_dark(browser, page):
         browser.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         )
-        show(browser, page)
+        show(browser, page, cell=cell)
         lowest, where = browser.execute_script(contrast)
         assert lowest >= 4.5, (scheme, lowest, where)
         backgrounds.add(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
