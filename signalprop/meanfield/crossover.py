@@ -137,7 +137,8 @@ def crossover_horizon(n: ArrayLike, activation: Any, input_std: ArrayLike) -> Fl
         middle = np.floor(0.5 * (low + high))
         std, ratio = _law_and_ratio(phi, widths, np.maximum(middle, 1.0), s, times)
         wide = std * ratio >= 1.0
-        low, high = np.where(wide, low, middle), np.where(wide, middle, high)
+        open_ = high - low > 1.0  # others would go on from their answer of 1 to 0 steps
+        low, high = np.where(open_ & ~wide, middle, low), np.where(open_ & wide, middle, high)
     return np.asarray(high)
 
 

@@ -114,3 +114,9 @@ def test_refusals(given, sentence):
 def test_a_horizon_is_checked():
     with pytest.raises(ValueError, match="horizon must be at least 0"):
         spread_ratio(64, -1, "tanh", 1.0)
+
+
+def test_a_layer_of_few_units_has_the_same_horizon_alone_and_among_others():
+    alone = [float(crossover_horizon(n, "tanh", 2.0)) for n in (2, 32)]
+    assert crossover_horizon([2, 32], "tanh", 2.0).tolist() == alone
+    assert alone[0] == 1.0
