@@ -42,9 +42,9 @@ class Design:
 FIRST = (
     Group("tanh", "adding", 64, 1000),
     Group("tanh", "noise", 64, 600),
+    Group("tanh", "digits", 64, 1000),
     Group("relu", "adding", 64, 1000),
     Group("lstm", "adding", 100, 400),
-    Group("tanh", "digits", 64, 1000),
     Group("relu", "noise", 64, 600),
     Group("gru", "adding", 100, 400),
     Group("relu", "digits", 64, 1000),

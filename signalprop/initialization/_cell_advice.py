@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST, WIDEST = 10**5, 10**7
 UNIT_INPUT = 1.0
 LARGEST_INPUT = float(INPUT_STDS[-1])
-ADVISED = {"tanh": "orthogonal critical", "relu": "identity", "gru": "orthogonal chrono", "lstm": "orthogonal chrono"}
+ADVISED = {"tanh": "orthogonal", "relu": "identity", "gru": "orthogonal chrono", "lstm": "orthogonal chrono"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class CellAdvice:
         Of its recurrent kernels, each gate by itself: ``"orthogonal"`` or ``"identity"``.
     scale
         g, what these are multiplied by.
+    critical_scale
+        The g of Gaussian and orthogonal kernels at which a step keeps the mean energy of a gradient; None for gates.
     """
 
     cell: str
@@ -53,6 +55,7 @@ class CellAdvice:
     advised: str
     kind: str
     scale: float
+    critical_scale: float | None
 
     @property
     def gated(self) -> bool:
@@ -94,6 +97,7 @@ class CellAdvice:
             "advised": self.advised,
             "kind": self.kind,
             "scale": self.scale,
+            "critical_scale": self.critical_scale,
             "within_table": self.tabled,
             "log_energy_left": {
                 name: {"low": plain(one.low), "median": plain(one.median), "high": plain(one.high), "error": plain(one.error)}
@@ -126,7 +130,6 @@ def advise_cell(cell: str, n: int, horizon: int, field: str, input_std: float | 
             "inputs, or make the input kernel smaller."
         )
     start = STARTS[cell]
-    scale = 1.0 if start.kind == "identity" else start.scale(std) if callable(start.scale) else start.scale
     return CellAdvice(
         cell=cell,
         n=width,
@@ -135,5 +138,6 @@ def advise_cell(cell: str, n: int, horizon: int, field: str, input_std: float | 
         left={name: _cell_table.left(cell, name, width, steps, std) for name in TABLED[cell]},
         advised=ADVISED[cell],
         kind=start.kind,
-        scale=float(scale),
+        scale=1.0 if start.kind == "identity" else start.scale,
+        critical_scale=None if start.critical is None else start.critical(std),
     )

@@ -22,6 +22,7 @@ from signalprop.initialization._cell_words import (
     CODE,
     GATES,
     NAMES,
+    NARROW,
     START_NAMES,
     STARTS,
     TITLES,
@@ -33,6 +34,8 @@ from signalprop.initialization.advice_text import WIDEST, factor
 if TYPE_CHECKING:
     from signalprop.initialization._cell_advice import CellAdvice
 
+FADED = -10.0 * math.log(10.0)  # log-energy of a gradient that teaches nothing
+MOST_TIES = 3  # that are named
 NEAR_ONE = 0.3  # inputs that add more are nearer to 1 than to what PyTorch's own input kernels add
 
 
@@ -51,7 +54,7 @@ def page(advice: CellAdvice, width: int | None = None) -> str:
         "# PyTorch",
         *_filled(CODE, advice),
         "",
-        *lines_of(sentence("size", **values), room, "  ", "  "),
+        *lines_of(sentence("size_gates" if advice.gated else "size_plain", **values), room, "  ", "  "),
     ]
     lines += ["", sentence("paste_alone"), "", "# PyTorch", *_filled(ALONE, advice)]
     if advice.gated:
@@ -72,7 +75,9 @@ def answer(advice: CellAdvice) -> str:
     values = {"steps": _steps(advice), "default": left(default), "advised": left(advised)}
     if advice.gated:
         return sentence("gates", **values)
-    start = sentence(advice.advised, g=f"{advice.scale:.4g}")
+    start = sentence(advice.advised)
+    if advised < FADED:
+        return sentence("flattened", start=start[0].upper() + start[1:], s=number(advice.input_std), **values)
     return sentence("plain" if default < -math.log(10.0) else "lasts", start=start, **values)
 
 
@@ -98,9 +103,11 @@ def _reasons(advice: CellAdvice) -> list[str]:
     if advice.cell == "relu":
         wide = advice.left["gaussian critical"]
         return [sentence("relu", low=left(wide.low), high=left(wide.high)), spread]
+    held = advice.left["orthogonal critical"]
     points = [
-        sentence("slope", glorot=found["glorot"], orthogonal=found["orthogonal"], g=f"{advice.scale:.4g}"),
+        sentence("slope", glorot=found["glorot"], orthogonal=found["orthogonal"]),
         spread,
+        sentence("critical", g=_critical(advice), critical=left(held.median), low=left(held.low), high=left(held.high)),
     ]
     if advice.input_std > 0.0:
         from signalprop.meanfield import crossover_horizon
@@ -157,11 +164,11 @@ def told_of(group: GroupEvidence, input_std: float) -> str:
     return sentence(
         "trained",
         **where,
-        best=_plain(best),
+        best=_plain(group, best),
         loss=losses[best],
-        tied=sentence("trained_tied", starts=_ties(ties)) if ties else "",
+        tied=sentence("trained_tied", starts=_ties(group, ties)) if ties else "",
         default="" if best == "default" else sentence("trained_default", loss=losses["default"]),
-        advised=_plain(ours),
+        advised=_plain(group, ours),
         verdict=sentence(f"trained_is_{verdict}", loss=losses[ours]),
         instead=sentence("trained_instead", call=_call(group, best)) if verdict == "worse" else "",
     )
@@ -169,24 +176,32 @@ def told_of(group: GroupEvidence, input_std: float) -> str:
 
 def advised_in(cell: str, input_std: float) -> str:
     """The start of the trainings that is nearest to the advised one: inputs added 1 there ("wide"), or as little as PyTorch's."""
-    start = {"tanh": "orthogonal critical", "relu": "identity"}.get(cell, "orthogonal chrono")
-    if input_std >= NEAR_ONE:
-        return f"{start} wide"
-    return "critical" if cell == "tanh" else start
+    start = {"tanh": "orthogonal", "relu": "identity"}.get(cell, "orthogonal chrono")
+    return f"{start} wide" if input_std >= NEAR_ONE else start
 
 
-def _plain(start: str) -> str:
+def _plain(group: GroupEvidence, start: str) -> str:
     """A start of the trainings in words."""
-    kernel = start.removesuffix(" wide")
-    return STARTS[kernel] + (WIDE if kernel != start else "")
+    return STARTS[start.removesuffix(" wide")] + _inputs(group, start)
 
 
-def _ties(starts: Sequence[str]) -> str:
+def _inputs(group: GroupEvidence, start: str) -> str:
+    """Which input weights it had; they differ between the starts of a group of plain RNNs."""
+    if start.endswith(" wide"):
+        return WIDE
+    return NARROW if start != "default" and group.cell in ("tanh", "relu") else ""
+
+
+def _ties(group: GroupEvidence, starts: Sequence[str]) -> str:
     """Several of them, in words that say once what they share."""
-    wide = [STARTS[name.removesuffix(" wide")] for name in starts if name.endswith(" wide")]
-    narrow = [STARTS[name] for name in starts if not name.endswith(" wide")]
-    shared = [_listed(wide, ", or ") + ("," if len(wide) > 1 else "") + WIDE] if wide else []
-    return "; ".join([*narrow, *shared])
+    shared: dict[str, list[str]] = {}
+    for start in starts[:MOST_TIES]:
+        shared.setdefault(_inputs(group, start), []).append(STARTS[start.removesuffix(" wide")])
+    named = [
+        _listed(names, ", or ") + ("," if inputs and len(names) > 1 else "") + inputs
+        for inputs, names in shared.items()
+    ]
+    return "; ".join([*named, *([f"and {len(starts) - MOST_TIES} more"] if len(starts) > MOST_TIES else [])])
 
 
 def _call(group: GroupEvidence, start: str) -> str:
@@ -195,17 +210,18 @@ def _call(group: GroupEvidence, start: str) -> str:
     name = NAMES[group.cell].split()[-1].lower()
     if start == "default":
         return f"leave the {NAMES[group.cell]} as PyTorch starts it"
-    kinds = {
-        "identity": ", kind='identity'",
-        "leaky": ", kind='identity', leak=0.1",
-        "orthogonal": ", kind='orthogonal', scale=1.0",
-        "gaussian": ", kind='gaussian', scale=1.0",
-        "quantile": ", criterion='quantile'",
-        "he": ", kind='gaussian', scale=2**0.5",
-        "critical": ", kind='gaussian'",
+    made = {
+        "identity": f"horizon={group.horizon}, kind='identity'",
+        "leaky": f"horizon={group.horizon}, kind='identity', leak=0.1",
+        "orthogonal": "kind='orthogonal', scale=1.0",
+        "gaussian": "kind='gaussian', scale=1.0",
+        "quantile": f"horizon={group.horizon}, criterion='quantile'",
+        "he": "kind='gaussian', scale=2**0.5",
+        "critical": "kind='gaussian', scale='critical'",
+        "orthogonal critical": "kind='orthogonal', scale='critical'",
     }
     wide = ", input_std=1.0, input_kernel=True" if start.endswith(" wide") else ""
-    return f"init_recurrent_({name}, horizon={group.horizon}{kinds.get(kernel, '')}{wide})"
+    return f"init_recurrent_({name}, {made.get(kernel, f'horizon={group.horizon}')}{wide})"
 
 
 def details(advice: CellAdvice) -> list[str]:
@@ -253,12 +269,12 @@ def _row(one: Left) -> tuple[str, str]:
 
 
 def _name(advice: CellAdvice, start: str) -> str:
-    words = START_NAMES[start].format(g=f"{_critical(advice):.4g}")
+    words = START_NAMES[start].format(g=_critical(advice))
     return f"{words} (advised)" if start == advice.advised else words
 
 
-def _critical(advice: CellAdvice) -> float:
-    return math.sqrt(2.0) if advice.cell == "relu" else advice.scale
+def _critical(advice: CellAdvice) -> str:
+    return "" if advice.critical_scale is None else f"{advice.critical_scale:.4g}"
 
 
 def _steps(advice: CellAdvice) -> str:

@@ -24,8 +24,9 @@ SENTENCES = {
     # Answers.
     "gates": "As PyTorch starts it, it forgets: of the energy of a gradient that is carried back {steps}, {default} is left in a typical draw. Open the gates that keep the state; then {advised} is left.",
     "plain": "As PyTorch starts it, it forgets: of the energy of a gradient that is carried back {steps}, {default} is left in a typical draw. With {start} it is {advised}.",
+    "flattened": "As PyTorch starts it, it forgets: of the energy of a gradient that is carried back {steps}, {default} is left in a typical draw. {start} leave {advised}: inputs that add {s} flatten tanh too much for a memory this long. Make the inputs smaller, or take a GRU or an LSTM, whose gates keep it (--cell gru).",
     "lasts": "As PyTorch starts it, a gradient that is carried back {steps} keeps {default} of its energy in a typical draw. With {start} it keeps {advised}.",
-    "orthogonal critical": "orthogonal recurrent weights times g = {g}",
+    "orthogonal": "orthogonal recurrent weights",
     "identity": "the identity as recurrent weights",
     # Why.
     "half": "A gate whose bias is 0 keeps about half of the state at every step, whatever the recurrent weights are. That is why their scale hardly helps: Gaussian ones at Glorot's leave {glorot}.",
@@ -33,8 +34,9 @@ SENTENCES = {
     "memories_short": "A horizon of {steps} leaves gates with bias 0, half open: their shortest memory.",
     "spread": "One draw of W is what you train. With this start 90 % of draws leave between {low} and {high}.",
     "kernel": "The recurrent weights come second: with the same biases orthogonal ones leave {orthogonal}, Gaussian ones {gaussian}, and PyTorch's own {biases}.",
-    "slope": "The slope of tanh is below one wherever the state is not near zero, so every step takes away from a gradient, the more the larger the inputs are: Glorot and plain orthogonal weights leave {glorot} and {orthogonal}. At g = {g} a step keeps the mean energy of a gradient (chi = 1, the edge of chaos).",
-    "order": "A tanh layer that fresh inputs drive holds this for a number of steps of the order of its width, not of its square root as a linear one: about {reach} steps here.",
+    "slope": "The slope of tanh is below one wherever the state is not near zero, so every step takes away from a gradient, the more the larger the inputs are: orthogonal weights leave {orthogonal}, Gaussian ones at Glorot's scale {glorot}.",
+    "critical": "Weights that are g = {g} times as large make up for it (chi = 1, the edge of chaos; scale='critical'): orthogonal ones keep {critical} of a gradient, 90 % of draws {low} to {high}. But a gradient that flows is not yet one that teaches.",
+    "order": "At that scale a layer that fresh inputs drive holds a gradient for a number of steps of the order of its width, not of its square root as a linear one: about {reach} steps here.",
     "relu": "Gaussian weights at sqrt(2) keep the average energy of a gradient too, but draws of them end between {low} and {high}. With the identity the state is about the absolute value of a random walk, and a gradient passes the units that have not been zero on the way (Le, Jaitly and Hinton, arXiv:1504.00941).",
     "any_inputs": "Larger or smaller inputs hardly change this: but for its biases the cell only scales with them.",
     "other_inputs": "The same start, made for inputs that add {sizes}, leaves {parts} in a typical draw.",
@@ -42,7 +44,8 @@ SENTENCES = {
     "paste": "Paste",
     "paste_alone": "The same without this package",
     "elsewhere": "Keras, Flax and Equinox: the guide 'Start a recurrent layer' has the lines.",
-    "size": "The number that matters is what inputs add to a preactivation, {s} here. If you do not know it, leave input_std out: it is worked out from the input weights as they are, for inputs of unit variance; or measure it on a batch by input_std_of. PyTorch's own input weights add less than 1: sqrt(features/(3n)) for unit inputs.",
+    "size_gates": "The number that matters is what inputs add to a preactivation, {s} here. If you do not know it, leave input_std out: it is worked out from the input weights as they are, for inputs of unit variance; or measure it on a batch by input_std_of. PyTorch's own input weights add less than 1: sqrt(features/(3n)) for unit inputs.",
+    "size_plain": "What inputs add to a preactivation, {s} here, input_std_of measures on a batch. PyTorch's own input weights add sqrt(features/(3n)) for unit inputs; init_recurrent_(.., input_std=s, input_kernel=True) fills them so that they add s.",
     # Evidence.
     "flows": "All of this is about what flows back, which has to be there before anything can be learned from far back. It is not yet what trains best.",
     "trained": "{task} over {horizon} steps ({conditions}). Best: {best}, loss {loss}.{tied}{default} The start above ({advised}) {verdict}.{instead}",
@@ -78,12 +81,12 @@ print(init_recurrent_(gru, horizon={horizon}, input_std={s}))""",
 import torch
 from signalprop.initialization.torch import init_recurrent_
 rnn = torch.nn.RNN(16, {n})  # your layer; 16 inputs here
-print(init_recurrent_(rnn, horizon={horizon}, input_std={s}))""",
+print(init_recurrent_(rnn, horizon={horizon}))""",
     "relu": """\
 import torch
 from signalprop.initialization.torch import init_recurrent_
 rnn = torch.nn.RNN(16, {n}, nonlinearity="relu")  # your layer; 16 inputs here
-print(init_recurrent_(rnn, horizon={horizon}, input_std={s}))""",
+print(init_recurrent_(rnn, horizon={horizon}))""",
 }
 
 ALONE = {
@@ -110,7 +113,7 @@ with torch.no_grad():
     "tanh": """\
 import torch
 rnn = torch.nn.RNN(16, {n})  # your layer; 16 inputs here
-torch.nn.init.orthogonal_(rnn.weight_hh_l0, gain={g})""",
+torch.nn.init.orthogonal_(rnn.weight_hh_l0)""",
     "relu": """\
 import torch
 rnn = torch.nn.RNN(16, {n}, nonlinearity="relu")  # your layer; 16 inputs here
@@ -136,6 +139,7 @@ STARTS = {
     "log": "PyTorch's weights with gate bias log T",
 }
 WIDE = " with input weights that add 1"
+NARROW = " with PyTorch's input weights"
 
 
 def sentence(name: str, **values: object) -> str:

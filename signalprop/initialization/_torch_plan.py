@@ -41,6 +41,7 @@ class Wish:
 
     horizon: int | None
     scale: float | None
+    critical: bool
     linear: EntryScale | None
     """The scale of h <- W h for Gaussian kernels, where it was asked for."""
     kind: str | None
@@ -65,6 +66,16 @@ def checked_wish(
     gated: bool,
 ) -> Wish:
     """The arguments, where they make sense together; `gated` says whether the module has gates."""
+    critical = isinstance(scale, str)
+    if critical:
+        if scale != "critical":
+            raise ValueError(f"scale must be a number or 'critical', got {shown(scale)}.")
+        if kind == "identity" or options:
+            others = choices(options) if options else "kind='identity'"
+            raise ValueError(
+                f"scale='critical' is for Gaussian and orthogonal kernels, got {others} too; leave one out."
+            )
+        scale, horizon = None, 1 if horizon is None else horizon
     both = horizon is not None and scale is not None and not options and gated and biases is not None
     scales = EntryScale(None if both else horizon, scale, options)
     steps = None if horizon is None else steps_of(horizon)
@@ -89,6 +100,7 @@ def checked_wish(
     return Wish(
         steps,
         scales.given,
+        critical,
         scales if by_linear_theory else None,
         kind,
         leak,
@@ -176,6 +188,10 @@ class Plan:
         wish, kind, blocks = self.wish, self.wish.kind or start.kind, len(_cell_of(layer).gates)
         name, width = layer.name("weight_hh"), layer.projection or layer.units
         tensor = self._real(layer, "weight_hh", (blocks * layer.units, width))
+        if isinstance(wish.input_std, Mapping):
+            self.input_std(layer)  # has a number for it, whether that is read or not
+        if wish.critical:
+            _require_critical(name, layer, kind, start)
         if kind == "identity":
             if layer.projection:
                 raise ValueError(
@@ -194,9 +210,10 @@ class Plan:
                 lambda: near_identity(tensor, blocks, g, leak, wish.generator),
             )
             return g
-        given = start.scale if wish.scale is None else wish.scale
-        s = self.input_std(layer) if callable(given) else None
-        g = given if not callable(given) else given(self.input_std(layer))
+        s = self.input_std(layer) if wish.critical else None
+        g = start.scale if wish.scale is None else wish.scale
+        if s is not None and start.critical is not None:
+            g = start.critical(s)
         self._matrix(tensor, name, _all_of(blocks), blocks, kind, g, s)
         if layer.projection:
             projection = self._real(layer, "weight_hr", (layer.projection, layer.units))
@@ -350,6 +367,17 @@ def _name_of(layer: RecurrentLayer) -> str:
             "scale, or criterion, for the scale of a linear recurrence."
         )
     return layer.cell
+
+
+def _require_critical(name: str, layer: RecurrentLayer, kind: str, start: Start) -> None:
+    if start.critical is None:
+        raise ValueError(
+            f"scale='critical' has no meaning for {name}: gates keep a gradient by their biases; leave it out."
+        )
+    if kind == "identity":
+        raise ValueError(
+            f"scale='critical' is for Gaussian and orthogonal kernels, and {name} would get the identity; give a kind."
+        )
 
 
 def _start_of(layer: RecurrentLayer) -> Start:

@@ -32,18 +32,21 @@ class Start:
     kind
         Of the recurrent kernels: ``"gaussian"``, ``"orthogonal"`` or ``"identity"``, each block by itself.
     scale
-        g of Gaussian and orthogonal kernels: a number, or a function of the standard deviation that inputs add to a
-        preactivation. The identity has g = 1.
+        g of Gaussian and orthogonal kernels. The identity has g = 1.
     state_energy
         Mean over units of E h^2 for a kind, a scale, such inputs, so many steps and biases of the gates; NaN where nothing is
         known.
+    critical
+        The g of such kernels at which a step keeps the mean energy of a gradient, chi = 1: a function of the standard deviation
+        that inputs add to a preactivation. None for gates, which keep a gradient by their biases.
     leak
         Of the kind ``"identity"``: a, for (1 - a) I + a W with Gaussian W.
     """
 
     kind: str
-    scale: float | Callable[[float], float]
+    scale: float
     state_energy: Callable[[str, float, float, int, Mapping[str, Floats]], float]
+    critical: Callable[[float], float] | None = None
     leak: float | None = None
 
 
@@ -108,13 +111,13 @@ STARTS: Registry[Start] = Registry(
     "cell",
     Start,
     {
-        # chi = 1: at this scale, with these inputs, a step keeps the mean energy of a gradient. Orthogonal draws spread half as
-        # far as Gaussian ones (n = 128, T = 200, inputs of .3: -2.5 .. 2.9 against -5.4 .. 6.9).
-        "tanh": Start(kind="orthogonal", scale=_critical_tanh, state_energy=_tanh_energy),
+        # Not the critical scale, which keeps a gradient: trained from it a layer learns less, or nothing (_cell_evidence). Of
+        # both scales orthogonal draws spread half as far as Gaussian ones (n = 128, T = 200, critical, inputs of .3: -2.5 .. 2.9
+        # against -5.4 .. 6.9).
+        "tanh": Start(kind="orthogonal", scale=1.0, state_energy=_tanh_energy, critical=_critical_tanh),
         # Gaussian kernels at sqrt(2), where chi = 1, spread from -20 to 48 in log-energy at n = 64, T = 100; the identity from
-        # -3.5 to
-        # -1.5 (Le, Jaitly and Hinton, arXiv:1504.00941).
-        "relu": Start(kind="identity", scale=math.sqrt(2.0), state_energy=_relu_energy),
+        # -3.5 to -1.5 (Le, Jaitly and Hinton, arXiv:1504.00941).
+        "relu": Start("identity", math.sqrt(2.0), _relu_energy, critical=lambda input_std: math.sqrt(2.0)),
         # Gates keep the state; the scale comes second.
         "gru": Start(kind="orthogonal", scale=1.0, state_energy=_gated_energy("gru")),
         "lstm": Start(kind="orthogonal", scale=1.0, state_energy=_gated_energy("lstm")),

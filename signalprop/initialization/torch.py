@@ -6,7 +6,7 @@ Loaded when it is first used, as ``signalprop.initialization.torch``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar, Unpack
+from typing import Literal, TypeVar, Unpack
 
 from signalprop._checks import shown
 from signalprop._extras import required
@@ -89,7 +89,7 @@ def init_recurrent_(
     input_std: float | Mapping[str, float] | None = None,
     kind: str | None = None,
     leak: float | None = None,
-    scale: float | None = None,
+    scale: float | Literal["critical"] | None = None,
     biases: str | None = "auto",
     input_kernel: bool = False,
     generator: torch.Generator | None = None,
@@ -106,11 +106,10 @@ def init_recurrent_(
     module
         A `torch.nn.RNN`, `GRU`, `LSTM`, `RNNCell`, `GRUCell`, `LSTMCell`, or a module that holds some.
     horizon
-        T, the steps over which a gradient should last, 1 to 1e6. Gates read it; the scale that keeps a gradient in a plain RNN
-        does not depend on it.
+        T, the steps over which a gradient should last, 1 to 1e6. Gates read it; the start of a plain RNN does not depend on it.
     input_std
         s, what inputs and biases add to a preactivation: its standard deviation over units, steps and sequences, 0 or 1e-6 to
-        100; for gates that keep the state at most 10. The scale of tanh and the biases of these gates depend on it. One number
+        100; for gates that keep the state at most 10. The biases of these gates and the critical scale depend on it. One number
         for all layers, or a number for the name of each ``weight_ih``, as `input_std_of` measures them. Left out it is worked
         out from the weights as they are, for inputs of unit variance per feature, and for layers above the first from
         mean-field theory of the states below; with `input_kernel`, and on the meta device, which has no numbers, it is 1.
@@ -126,10 +125,10 @@ def init_recurrent_(
     leak
         a, above 0 and at most 1, for ``kind="identity"``.
     scale
-        g. Left out it is 1 for gates and for the identity, else the scale at which a step keeps the mean energy of a gradient,
-        chi = 1: `meanfield.critical_scale` of `input_std` for tanh, sqrt(2) for relu. Given without horizon and kind it is
-        that of `ginibre_`: Gaussian kernels of scale g, and nothing else changes. Beside a horizon it is for the kernels of a
-        module with gates.
+        g. Left out it is 1, and sqrt(2) for relu kernels that are not the identity. ``"critical"``, for plain RNNs: the scale at
+        which a step keeps the mean energy of a gradient, chi = 1, `meanfield.critical_scale` of `input_std` for tanh, sqrt(2)
+        for relu. A number given without horizon and kind is that of `ginibre_`: Gaussian kernels of scale g, and nothing else
+        changes. Beside a horizon it is for the kernels of a module with gates.
     biases
         Of the forget gate of an LSTM and the update gate of a GRU, which keep the state where they are near 1; the input gate
         of an LSTM gets the negative. Of PyTorch's two vectors ``bias_ih`` gets these numbers and ``bias_hh`` zeros, for these
@@ -185,13 +184,13 @@ def init_recurrent_(
     3    -3.4 (-25.7) -3.1 (-23.5)
     ==== ============ ============
 
-    As PyTorch makes them, s = 1: LSTM -213, GRU -205, with kernels at the scale of linear theory -183 and -168. The start of tanh
-    has -1.1 there, that of relu -2.8: its h is about the absolute value of a random walk, and a gradient passes those units that
-    have not been 0 on the way.
+    As PyTorch makes them, s = 1: LSTM -213, GRU -205, with kernels at the scale of linear theory -183 and -168. Tanh at
+    the critical scale has -1.1 there, the start of relu -2.8: its h is about the absolute value of a random walk, and a gradient
+    passes those units that have not been 0 on the way.
 
-    All of this is about gradients, and what keeps a gradient is not yet what trains best: of tanh on the adding problem Gaussian
-    kernels at chi = 1 hardly learned, where the identity did with input kernels that add 1. The guide on starting recurrent
-    layers has a table of all trainings.
+    All of this is about gradients, and what keeps a gradient is not yet what trains best. The start of tanh does not keep one where
+    inputs add much; of the critical scale, which does, little was learned. The guide on starting recurrent layers has a table of
+    all trainings, with their conditions.
 
     Mean-field theory: Chen, Pennington and Schoenholz (arXiv:1806.05394); biases: Tallec and Ollivier (arXiv:1804.11188); the
     identity for relu: Le, Jaitly and Hinton (arXiv:1504.00941).

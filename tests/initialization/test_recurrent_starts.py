@@ -61,12 +61,7 @@ def test_what_each_module_gets(cell, more):
             for block in blocks(value, count):
                 g = float(block.square().sum(1).mean().sqrt())
                 assert is_orthogonal(block, g)
-                if cell == "tanh":
-                    (row,) = (row for row in done.rows if row.parameter == name)
-                    assert g == pytest.approx(row.numbers["scale"], rel=1e-5)
-                    assert g == pytest.approx(float(meanfield.critical_scale("tanh", row.numbers["input_std"])))
-                else:
-                    assert g == pytest.approx(1.0)
+                assert g == pytest.approx(1.0)
             assert name in done
         elif name.startswith("bias_ih") and known.memory:
             given = dict(zip(known.gates, blocks(value, count), strict=True))
@@ -117,6 +112,40 @@ def test_it_stands_in_one_place_how_a_cell_starts():
         STARTS._records["tanh"] = record
 
 
+@pytest.mark.parametrize("kind", ["gaussian", "orthogonal"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_critical_scale_is_that_of_the_inputs_of_each_layer(kind, layers):
+    module = nn.RNN(3, 64, num_layers=layers, dtype=torch.float64)
+    done = init_recurrent_(module, kind=kind, scale="critical", generator=seeded(3))
+    assert len(done) == layers
+    for row in done.rows:
+        g = float(getattr(module, row.parameter).detach().square().sum(1).mean().sqrt())
+        assert row.numbers["scale"] == pytest.approx(float(meanfield.critical_scale("tanh", row.numbers["input_std"])))
+        assert g == pytest.approx(row.numbers["scale"], rel=1e-5 if kind == "orthogonal" else 0.1)
+    relu = nn.RNN(3, 64, nonlinearity="relu")
+    init_recurrent_(relu, kind="orthogonal", scale="critical")
+    assert is_orthogonal(relu.weight_hh_l0, math.sqrt(2.0))
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "words"),
+    [
+        (lambda: nn.LSTM(3, 4), {"horizon": 5}, "weight_hh_l0: gates keep a gradient by their biases; leave it out"),
+        (lambda: nn.RNN(3, 4, nonlinearity="relu"), {}, "would get the identity; give a kind"),
+        (lambda: nn.RNN(3, 4), {"kind": "identity"}, "got kind='identity' too; leave one out"),
+        (lambda: nn.RNN(3, 4), {"horizon": 5, "criterion": "edge"}, "got 'criterion' too; leave one out"),
+    ],
+)
+def test_what_has_no_critical_scale(make, options, words):
+    module = make()
+    before = parameters(module)
+    with pytest.raises(ValueError, match=words):
+        init_recurrent_(module, **options, scale="critical")
+    assert all(torch.equal(before[name], value) for name, value in module.named_parameters())
+    with pytest.raises(ValueError, match="scale must be a number or 'critical', got 'edge'"):
+        init_recurrent_(module, 5, scale="edge")
+
+
 @pytest.mark.parametrize("cell", STARTS)
 @pytest.mark.parametrize("scale", [None, 0.7])
 def test_every_kind_of_kernel(cell, scale):
@@ -128,7 +157,7 @@ def test_every_kind_of_kernel(cell, scale):
         "lstm": nn.LSTM,
     }
     module = makers[cell](3, n)
-    own = {"tanh": float(meanfield.critical_scale("tanh", 0.5)), "relu": math.sqrt(2.0)}.get(cell, 1.0)
+    own = math.sqrt(2.0) if cell == "relu" else 1.0
     g = own if scale is None else scale
     options = {"generator": seeded(1), "input_std": 0.5, "biases": None, "scale": scale}
     horizon = 50 if scale is None else None
@@ -347,7 +376,7 @@ def log_gradient(module, horizon, input_std, generator):
 
 @pytest.mark.parametrize("cell", STARTS)
 def test_the_gradient_flows(cell):
-    """Over 100 steps, with inputs that add 1; as PyTorch makes the module nothing is left."""
+    """Over 100 steps, with inputs that add 1, through tanh at the critical scale; as PyTorch makes the module nothing is left."""
     n, horizon = 64, 100
     medians = {}
     for start in ("default", "start"):
@@ -358,7 +387,8 @@ def test_the_gradient_flows(cell):
             more = {"nonlinearity": cell} if make is nn.RNN else {}
             module = make(n, n, dtype=torch.float64, **more)
             if start == "start":
-                init_recurrent_(module, horizon, input_std=1.0, generator=seeded(seed))
+                more = {"kind": "orthogonal", "scale": "critical"} if cell == "tanh" else {}
+                init_recurrent_(module, horizon, input_std=1.0, generator=seeded(seed), **more)
             found.append(log_gradient(module, horizon, 1.0, seeded(seed)))
         medians[start] = np.median(found)
     assert abs(medians["start"]) < 8.0, medians
@@ -389,7 +419,9 @@ def test_the_gradient_flows_whatever_the_inputs_add(cell, s, most):
 
 def test_inputs_are_read_from_the_weights_where_nothing_is_said():
     rnn = nn.RNN(5, 300, num_layers=2, dtype=torch.float64)
-    first, second = (row.numbers for row in init_recurrent_(rnn, 50, kind="gaussian", generator=seeded(0)).rows)
+    first, second = (
+        row.numbers for row in init_recurrent_(rnn, kind="gaussian", scale="critical", generator=seeded(0)).rows
+    )
     bias = (rnn.bias_ih_l0 + rnn.bias_hh_l0).square().mean()
     assert first["input_std"] == pytest.approx(float((rnn.weight_ih_l0.square().sum(1).mean() + bias).sqrt().detach()))
     # Layers above get the states: what they add is what a run of the layer finds.
@@ -425,7 +457,7 @@ def test_input_kernels_add_what_was_asked_in_every_layer(cell, more):
 def test_a_number_for_each_layer():
     rnn = nn.RNN(3, 20, num_layers=2)
     given = {"weight_ih_l0": 1.0, "weight_ih_l1": 0.3}
-    rows = init_recurrent_(rnn, 50, input_std=given).rows
+    rows = init_recurrent_(rnn, 50, scale="critical", input_std=given).rows
     assert [row.numbers["input_std"] for row in rows] == [1.0, 0.3]
     assert rows[0].numbers["scale"] == pytest.approx(1.8556, abs=2e-4)
     assert rows[1].numbers["scale"] == pytest.approx(1.3957, abs=2e-4)
@@ -492,7 +524,7 @@ REFUSED = [
     (lambda: nn.LSTM(3, 4), {"horizon": 2.5}, "horizon must be a whole number, got 2.5"),
     (lambda: nn.LSTM(3, 4), {"input_std": -1.0}, "input_std must be 0 or lie between 1e-06 and 100, got -1.0"),
     (lambda: nn.LSTM(3, 4), {"input_std": math.nan}, "input_std must be 0 or lie .* got nan"),
-    (lambda: nn.LSTM(3, 4), {"input_std": 11.0}, "input_std must lie between 0 and 10, got 11.0; normalise inputs"),
+    (lambda: nn.LSTM(3, 4), {"input_std": 11.0}, "input_std must lie between 0 and 10, got 11.0. Normalise inputs that are larger"),
     (lambda: wide(nn.GRU(3, 4)), {}, r"inputs add \S+ to the preactivations of weight_ih_l0 as it is, more than 10;"),
     (lambda: wide(nn.LSTM(3, 4)), {"biases": "constant"}, r"inputs add \S+ to the preactivations .* more than 10;"),
     (lambda: nn.GRU(3, 4), {"input_std": {"weight_ih_l1": 1.0}}, "no number for weight_ih_l0, only for 'weight_ih_l1'"),
@@ -525,7 +557,7 @@ REFUSED = [
     (lambda: normed("weight_hh_l0"), {}, "weight_hh_l0 is computed from other parameters"),
     (pruned, {}, "bias_ih_l0 is computed from other parameters"),
     (lambda: normed("weight_ih_l0"), {"input_kernel": True}, "weight_ih_l0 is computed from other parameters"),
-    (unfilled, {}, r"a \(4, 3\) parameter of the module is not finite"),
+    (unfilled, {"scale": "critical"}, r"a \(4, 3\) parameter of the module is not finite"),
     (lambda: nn.Linear(3, 4), {}, "Linear holds no RNN, GRU, LSTM or cell of these"),
     (Mine, {}, "weight_hh belongs to a Mine, a cell without a start of its own"),
     (

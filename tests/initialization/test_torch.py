@@ -329,7 +329,7 @@ for placement in (Shard(0), Shard(1), Replicate()):
             assert torch.equal(lstm.get_parameter(name).full_tensor(), value), (placement, kind, name)
 tanh = nn.RNN(3, 20)
 fully_shard(tanh, mesh=mesh)
-assert init_recurrent_(tanh, 30, kind="gaussian").rows[0].numbers["input_std"] > 0.1
+assert init_recurrent_(tanh, kind="gaussian", scale="critical").rows[0].numbers["input_std"] > 0.1
 dist.destroy_process_group()
 print("filled")
 """
