@@ -320,8 +320,8 @@ def safe_scale(
     >>> safe_scale(4096, 64, criterion="glorot").peak[0]
     64
     >>> start = safe_scale(128, 64, cell="tanh", input_std=1.0)
-    >>> start.kind, round(start.scale, 4)
-    ('orthogonal', 1.8556)
+    >>> start.kind, start.scale, round(start.critical_scale, 4)
+    ('orthogonal', 1.0, 1.8556)
     """
     if cell_of(cell, input_std) != "linear":
         given = {"model": model != "rnn", "criterion": criterion != "quantile", "tolerance": tolerance is not None,

@@ -234,7 +234,9 @@ def check_gates(layer, horizon):
 def test_safe_scale_answers_for_a_cell():
     found = safe_scale(128, 64, cell="tanh", input_std=0.3)
     assert found == advise(128, 64, cell="tanh", input_std=0.3)
-    assert found.scale == pytest.approx(float(critical_scale("tanh", 0.3)))
+    assert found.critical_scale == pytest.approx(float(critical_scale("tanh", 0.3)))
+    assert found.scale == 1.0
+    assert safe_scale(128, 64, cell="lstm").critical_scale is None
     assert safe_scale(128, 64, cell="lstm").input_std == 1.0
     assert safe_scale(128, 64, cell="linear") == safe_scale(128, 64)
 

@@ -524,7 +524,11 @@ REFUSED = [
     (lambda: nn.LSTM(3, 4), {"horizon": 2.5}, "horizon must be a whole number, got 2.5"),
     (lambda: nn.LSTM(3, 4), {"input_std": -1.0}, "input_std must be 0 or lie between 1e-06 and 100, got -1.0"),
     (lambda: nn.LSTM(3, 4), {"input_std": math.nan}, "input_std must be 0 or lie .* got nan"),
-    (lambda: nn.LSTM(3, 4), {"input_std": 11.0}, "input_std must lie between 0 and 10, got 11.0. Normalise inputs that are larger"),
+    (
+        lambda: nn.LSTM(3, 4),
+        {"input_std": 11.0},
+        "input_std must lie between 0 and 10, got 11.0. Normalise inputs that are larger",
+    ),
     (lambda: wide(nn.GRU(3, 4)), {}, r"inputs add \S+ to the preactivations of weight_ih_l0 as it is, more than 10;"),
     (lambda: wide(nn.LSTM(3, 4)), {"biases": "constant"}, r"inputs add \S+ to the preactivations .* more than 10;"),
     (lambda: nn.GRU(3, 4), {"input_std": {"weight_ih_l1": 1.0}}, "no number for weight_ih_l0, only for 'weight_ih_l1'"),
