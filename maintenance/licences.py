@@ -6,12 +6,12 @@ from importlib.metadata import distributions
 
 # SPDX names, and what older packages write instead.
 ALLOWED = {
-    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "GCC-exception-3.1", "HPND", "ISC",
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CNRI-Python", "GCC-exception-3.1", "HPND", "ISC",
     "LGPL-3.0-or-later", "LLVM-exception", "MIT", "MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense",
     "WTFPL", "Zlib", "bzip2-1.0.6", "libpng-2.0",
 }  # fmt: skip
 SPELT = {
-    "apache 2.0": "Apache-2.0", "apache license 2.0": "Apache-2.0", "apache license, version 2.0": "Apache-2.0",
+    "apache 2.0": "Apache-2.0", "apache 2.0 license": "Apache-2.0", "apache license 2.0": "Apache-2.0", "apache license, version 2.0": "Apache-2.0",
     "apache software license": "Apache-2.0", "apache-2.0": "Apache-2.0", "bsd": "BSD-3-Clause",
     "bsd license": "BSD-3-Clause", "3-clause bsd license": "BSD-3-Clause", "bsd 3-clause license": "BSD-3-Clause",
     "new bsd": "BSD-3-Clause", "isc license": "ISC", "isc license (iscl)": "ISC", "mit license": "MIT",

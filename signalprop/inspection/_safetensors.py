@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import mmap
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,16 @@ def read_safetensors(path: Path) -> dict[str, Stored]:
         header, start = _header(file.read(8), file, path, size)
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     found = {}
-    for name, entry in header.items():
+    for name, entry in sorted(header.items(), key=_in_order):  # files have layer 10 before layer 2
         if name != "__metadata__":
             found[name] = _stored(name, entry, mapped, start, path)
     return found
+
+
+def _in_order(item: tuple[str, Any]) -> list[tuple[bool, int, str]]:
+    """Numbers in a name by their size."""
+    parts = re.split(r"(\d+)", item[0])
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def _header(first: bytes, file: Any, path: Path, size: int) -> tuple[dict[str, Any], int]:

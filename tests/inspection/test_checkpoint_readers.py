@@ -142,6 +142,12 @@ def test_an_index_does_not_lead_out_of_its_folder(tmp_path):
     refused(index, "missing")
 
 
+def test_layers_are_in_the_order_of_their_numbers(tmp_path):
+    tensors = {f"layers.{i}.{name}": one for i in (10, 2, 0, 1) for name, one in mamba2_like().items()}
+    layers = signalprop.inspect(write_safetensors(tmp_path / "m.safetensors", tensors)).layers
+    assert [layer.name for layer in layers] == [f"layers.{i}.mixer" for i in (0, 1, 2, 10)]
+
+
 def test_formats_agree_on_the_whole_table(tmp_path):
     tensors = mamba2_like()
     torch.save(tensors, tmp_path / "m.pt")
