@@ -11,7 +11,8 @@ ALLOWED = {
     "WTFPL", "Zlib", "bzip2-1.0.6", "libpng-2.0",
 }  # fmt: skip
 SPELT = {
-    "apache 2.0": "Apache-2.0", "apache 2.0 license": "Apache-2.0", "apache license 2.0": "Apache-2.0", "apache license, version 2.0": "Apache-2.0",
+    "apache 2.0": "Apache-2.0", "apache 2.0 license": "Apache-2.0",
+    "apache license 2.0": "Apache-2.0", "apache license, version 2.0": "Apache-2.0",
     "apache software license": "Apache-2.0", "apache-2.0": "Apache-2.0", "bsd": "BSD-3-Clause",
     "bsd license": "BSD-3-Clause", "3-clause bsd license": "BSD-3-Clause", "bsd 3-clause license": "BSD-3-Clause",
     "new bsd": "BSD-3-Clause", "isc license": "ISC", "isc license (iscl)": "ISC", "mit license": "MIT",
