@@ -66,14 +66,18 @@ reproduce: $(VENV)/installed
 	$(BIN)/signalprop verify
 	$(BIN)/signalprop reproduce
 
+# Several processes share the cores: more threads in each would wait for each other, at full load.
+test test-slow docs: export OMP_NUM_THREADS ?= 1
+
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# mypy needs one core; the documentation takes the other, and compiles kernels that the tests then find in the cache.
+test: $(VENV)/installed-test
+	$(MAKE) --jobs 2 lint docs
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not browser" --durations=15
-	$(MAKE) docs
 
 # Warnings are errors; cells that fail are errors; so is a link inside the site that leads nowhere.
 docs: $(VENV)/installed-test
