@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
-Library = Literal["torch", "jax", "distributed", "sklearn"]
+Library = Literal["torch", "jax", "distributed", "sklearn", "tensorboard", "lightning", "transformers"]
 
 
 class _Entry(NamedTuple):
@@ -21,6 +21,9 @@ _LIBRARIES: dict[Library, _Entry] = {
     "jax": _Entry("JAX", "jax"),
     "distributed": _Entry("Dask", "distributed"),
     "sklearn": _Entry("scikit-learn", "scikit-learn"),
+    "tensorboard": _Entry("TensorBoard", "tensorboard"),
+    "lightning": _Entry("Lightning", "lightning"),
+    "transformers": _Entry("the Transformers of Hugging Face", "transformers"),
 }
 
 

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from signalprop.inspection.adapters import ADAPTERS
+    from signalprop.inspection.bounds import assert_horizon
     from signalprop.inspection.checkpoints import read_checkpoint
     from signalprop.inspection.inspection import Inspection
     from signalprop.inspection.kernels import power_energy
     from signalprop.inspection.look import find_layers, inspect
     from signalprop.inspection.record import Adapter, LayerReport, Settings, Site
+    from signalprop.inspection.watcher import Watcher, watch
 
 _HOMES = {
     "ADAPTERS": "adapters",
@@ -25,10 +27,13 @@ _HOMES = {
     "LayerReport": "record",
     "Settings": "record",
     "Site": "record",
+    "Watcher": "watcher",
+    "assert_horizon": "bounds",
     "find_layers": "look",
     "inspect": "look",
     "power_energy": "kernels",
     "read_checkpoint": "checkpoints",
+    "watch": "watcher",
 }
 
 __all__ = [
@@ -38,10 +43,13 @@ __all__ = [
     "LayerReport",
     "Settings",
     "Site",
+    "Watcher",
+    "assert_horizon",
     "find_layers",
     "inspect",
     "power_energy",
     "read_checkpoint",
+    "watch",
 ]
 
 

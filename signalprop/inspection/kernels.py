@@ -44,7 +44,7 @@ class Kernel:
     spread
         v, the variance of the squared singular values over the square of their mean.
     radius
-        The largest modulus of an eigenvalue; None for more than 1024 units.
+        The largest modulus of an eigenvalue; None for more than 1024 units, and where eigenvalues were not wanted.
     departure
         From normality, 0 to 1; None where `radius` is.
     """
@@ -63,15 +63,15 @@ class Kernel:
         return self.width / self.spread if self.spread > 1e-9 else math.inf
 
 
-def kernel_numbers(W: Floats, part: str) -> Kernel:
-    """The numbers of one kernel; O(n^3)."""
+def kernel_numbers(W: Floats, part: str, eigenvalues: bool = True) -> Kernel:
+    """The numbers of one kernel; O(n^3), of which the eigenvalues are most."""
     n = len(W)
     energy = float(np.sum(np.abs(W) ** 2))
     if energy == 0.0:
         return Kernel(part, n, 0.0, 0.0, 0.0, 0.0, 0.0)
     squares = np.linalg.svd(W / math.sqrt(energy / n), compute_uv=False) ** 2  # of mean 1
     radius = departure = None
-    if n <= MOST_FOR_EIGENVALUES:
+    if eigenvalues and n <= MOST_FOR_EIGENVALUES:
         moduli = np.abs(np.linalg.eigvals(W))
         radius = float(moduli.max())
         departure = math.sqrt(max(1.0 - float(np.sum(moduli**2)) / energy, 0.0))

@@ -71,13 +71,13 @@ def inspect(
     """
     settings = Settings(
         None if horizon is None else whole_number(horizon, "horizon", 1, LONGEST),
-        None if input_std is None else _checked_std(input_std),
+        checked_std(input_std),
     )
     chosen = None if adapter is None else ADAPTERS.named(adapter, "adapter")
     tensors = read_checkpoint(path_of(model, "model")) if isinstance(model, (str, os.PathLike)) else of_model(model)
     sites = find_layers(tensors, chosen)
     if not sites:
-        raise ValueError(_no_recurrence(tensors, chosen))
+        raise ValueError(no_recurrence(tensors, chosen))
     layers: list[LayerReport] = []
     with _progress.bar(f"looking into {Path(tensors.source).name}") as report:
         for done, (one, site) in enumerate(sites):
@@ -102,7 +102,8 @@ def find_layers(tensors: Tensors, chosen: str | None = None) -> list[tuple[Adapt
     return [(adapter, site) for _, adapter, site in sorted(found, key=lambda one: one[0])]
 
 
-def _no_recurrence(tensors: Tensors, chosen: str | None) -> str:
+def no_recurrence(tensors: Tensors, chosen: str | None) -> str:
+    """The sentence for a model in which nothing was found."""
     names = ", ".join(list(tensors)[:3])
     more = f" and {len(tensors) - 3} more" if len(tensors) > 3 else ""
     if chosen is not None:
@@ -113,7 +114,10 @@ def _no_recurrence(tensors: Tensors, chosen: str | None) -> str:
     )
 
 
-def _checked_std(value: Any) -> float:
+def checked_std(value: Any) -> float | None:
+    """What inputs add to a preactivation, or None."""
+    if value is None:
+        return None
     number = real_number(value, "input_std")
     if not 0.0 <= number <= LARGEST_INPUT:
         raise ValueError(f"input_std must lie between 0 and {LARGEST_INPUT:g}, got {shown(value)}.")

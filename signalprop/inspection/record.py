@@ -27,10 +27,13 @@ class Settings:
         T, or None.
     input_std
         What inputs add to the preactivation of every gate, or None: as each adapter says.
+    eigenvalues
+        Whether those of dense kernels are wanted, which take most of the time; without them `Kernel.radius` is None.
     """
 
     horizon: int | None = None
     input_std: float | None = None
+    eigenvalues: bool = True
 
     @property
     def reach(self) -> int:

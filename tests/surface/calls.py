@@ -79,6 +79,7 @@ EXCLUDED = {
     "inspection.record.LayerReport": "made by inspect",
     "inspection.record.Settings": "made by inspect",
     "inspection.record.Site": "made by find_layers",
+    "inspection.watcher.Watcher": "made by watch",
     "inspection.look.find_layers": "takes what read_checkpoint gives",
     "meanfield._gates.GatedGradient": "made by lstm_gradient and gru_gradient",
 }
@@ -88,6 +89,8 @@ UNSWEPT_METHODS = {
 UNSWEPT_PARAMETERS = {
     "nn.state_energies.state_energies.inputs": "arguments of the model itself",
     "initialization._torch_inputs.input_std_of.batch": "what the model itself is called with",
+    "inspection.watcher.watch.writer": "a folder of a package that need not be there",
+    "inspection.bounds.assert_horizon.at_most": "a bound that is missed is an AssertionError",
     "device": "PyTorch's own", "dtype": "PyTorch's own",
     "_variance": "private", "xp": "a namespace of arrays",
     "models.as_model.name": "a word for the message", "fields.member.name": "the same", "fields.one_of.name": "the same",

@@ -75,6 +75,8 @@ def rng() -> np.random.Generator:
 
 PATHS = np.cumsum(np.full((5, 7), 0.125), axis=1) - 0.125
 EYE = np.eye(2)
+MIXER = {"A_log": np.zeros(3), "dt_bias": np.zeros(3)}
+KEEPER = {"A_log": np.zeros(3), "dt_bias": np.full(3, -100.0)}  # never forgets
 WIDE = torch.linspace(-1.0, 1.0, 24).reshape(2, 3, 4)
 # Good values by the name of a parameter; a function makes a fresh one for each call.
 GOOD: dict[str, Any] = {
@@ -136,7 +138,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "initialization.budget.width_needed": {"criterion": "mean", "quantile": None},
     "montecarlo.sampling.sample": {"method": "dense", "activation": "leaky_relu"},
     "montecarlo.sampling.peaks": {},
-    "inspection.look.inspect": {"model": {"A_log": np.zeros(3), "dt_bias": np.zeros(3)}, "adapter": "mamba2"},
+    "inspection.look.inspect": {"model": MIXER, "adapter": "mamba2"},
+    "inspection.watcher.watch": {"model": MIXER, "path": None, "optimizer": None, "writer": None, "layers": "", "start": 2},
+    "inspection.bounds.assert_horizon": {"model": KEEPER, "at_least": 2, "at_most": None, "layers": "", "of": "gradient"},
     "inspection.kernels.power_energy": {"W": 0.5 * np.eye(3), "reach": 4, "source": np.ones((3, 1)), "log_slope": -0.5},
     "inspection.checkpoints.read_checkpoint": {"path": sequences},
     "meanfield.activations.Activation": {"value": np.tanh, "slope": lambda: lambda x: np.cosh(x) ** -2.0},

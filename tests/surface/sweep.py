@@ -50,7 +50,12 @@ OF_THE_ANSWER = ("outside the range of float64", "would take about", "would take
 
 
 # A path: the operating system says whether there is anything, and a message about a file begins with its path.
-PATHS = ("path", "directory", "tasks.listops.load.name", "inspection.look.inspect.model")
+PATHS = (
+    "path",
+    "directory",
+    "tasks.listops.load.name",
+    *(f"inspection.{one}.model" for one in ("look.inspect", "watcher.watch", "bounds.assert_horizon")),
+)
 
 
 # Not read where the answer does not depend on them.

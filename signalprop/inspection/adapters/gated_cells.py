@@ -74,7 +74,8 @@ def layer_report(site: Site, layer: TorchLayer, settings: Settings, below: float
     square = W if projection is None else W @ projection
     units = len(W) // blocks
     kernels = tuple(
-        kernel_numbers(one, gate.replace("_", " ")) for gate, one in zip(gates, np.split(square, blocks), strict=True)
+        kernel_numbers(one, gate.replace("_", " "), settings.eigenvalues)
+        for gate, one in zip(gates, np.split(square, blocks), strict=True)
     )
     g = math.sqrt(float(np.mean([kernel.scale**2 for kernel in kernels])))
     added = row_energy(values["weight_ih"]) * below if "weight_ih" in values else 0.0

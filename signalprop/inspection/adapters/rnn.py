@@ -43,7 +43,7 @@ def _layer(
     """The report of one layer, and the mean square of its states."""
     values = {role: one.numbers() for role, one in layer.parameters.items()}
     W = values["weight_hh"]
-    kernel = kernel_numbers(W, "kernel")
+    kernel = kernel_numbers(W, "kernel", settings.eigenvalues)
     source = values.get("weight_ih")
     bias = sum((values[role] for role in ("bias_ih", "bias_hh") if role in values), np.zeros(len(W)))
     added = 0.0 if source is None else row_energy(source) * below
