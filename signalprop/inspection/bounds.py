@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from signalprop._checks import whole_number
@@ -15,22 +16,11 @@ from signalprop.inspection.quick import Quick
 from signalprop.inspection.record import LayerReport, Settings
 
 _OF = ("gradient", "input")
-_LONGER = {
-    "lstm": "start the bias of its forget gate higher",
-    "gru": "start the bias of its update gate higher",
-    "dense": "give its kernel a larger scale",
-    "decays": "start its decays nearer to 1",
+_GATES = {"lstm": "forget gate", "gru": "update gate"}  # whose bias keeps the state, in PyTorch's conventions
+_WHERE = {
+    "dense": ("give its kernel a larger scale", "give its kernel a smaller scale"),
+    "decays": ("start its decays nearer to 1", "start its decays further from 1"),
 }
-_SHORTER = {
-    "lstm": "start the bias of its forget gate lower",
-    "gru": "start the bias of its update gate lower",
-    "dense": "give its kernel a smaller scale",
-    "decays": "start its decays further from 1",
-}
-_FILL = (
-    "signalprop.initialization.torch.init_recurrent_(module, {horizon}) is made for that, as far as the width allows"
-)
-_TORCH = ("lstm", "gru", "rnn", "rnn-relu")  # what init_recurrent_ fills
 
 
 def assert_horizon(
@@ -111,13 +101,12 @@ def _miss(layer: LayerReport, which: str, low: int | None, high: int | None) -> 
     what, name = "a gradient" if which == "gradient" else "an input", short(layer)
     if low is not None and path.grown is not None and path.grown <= low:
         grown = counted(path.grown, "step")
-        return f"{name} lets {what} grow a hundredfold within {grown}, before at_least={low}; {_SHORTER[_kind(layer)]}"
+        return f"{name} lets {what} grow a hundredfold within {grown}, before at_least={low}; {_other(layer, None)}"
     if low is not None and path.by_e is not None and path.by_e < low:
-        line = f" ({_FILL.format(horizon=low)})" if layer.adapter in _TORCH else ""
         held = counted(path.by_e, "step")
-        return f"{name} holds {what} for {held}, fewer than at_least={low}; {_LONGER[_kind(layer)]}{line}"
+        return f"{name} holds {what} for {held}, fewer than at_least={low}; {_other(layer, low)}"
     if high is not None and (path.by_e is None or path.by_e > high):
-        return f"{name} {_long(path, what)}, more than at_most={high}; {_SHORTER[_kind(layer)]}"
+        return f"{name} {_long(path, what)}, more than at_most={high}; {_other(layer, None)}"
     return None
 
 
@@ -127,7 +116,10 @@ def _long(path: EnergyPath, what: str) -> str:
     return f"lets {what} grow" if path.grown is not None else f"holds {what} for more than {rounded(path.reach)} steps"
 
 
-def _kind(layer: LayerReport) -> str:
-    if layer.adapter in _LONGER:
-        return layer.adapter
-    return "dense" if layer.units is None else "decays"
+def _other(layer: LayerReport, longer: int | None) -> str:
+    """What to do for a memory of at least so many steps, or for a shorter one."""
+    if layer.adapter in _GATES:
+        # A gate that stays at f keeps f^2 of the energy per step: 1/e after T steps at a bias of about log(2 T).
+        gate = f"start the bias of its {_GATES[layer.adapter]}"
+        return f"{gate} lower" if longer is None else f"{gate} above log(2*{longer}) = {math.log(2 * longer):.2g}"
+    return _WHERE["dense" if layer.units is None else "decays"][0 if longer else 1]

@@ -67,16 +67,17 @@ def test_what_grows_or_never_forgets_misses():
     assert_horizon(rectified(1.0), at_least=10**4)
 
 
-def test_the_line_that_it_names_mends_an_lstm():
-    from signalprop.initialization.torch import init_recurrent_
-
-    module = torch.nn.LSTM(4, 16)
-    text = sentence(module, "at_least=50", at_least=50)
-    assert "init_recurrent_(module, 50)" in text
-    assert "forget gate higher" in text
+@pytest.mark.parametrize(("cell", "gate", "part"), [(torch.nn.LSTM, "forget", 1), (torch.nn.GRU, "update", 1)])
+def test_the_bias_that_it_names_mends_a_gated_layer(cell, gate, part):
     torch.manual_seed(0)
-    init_recurrent_(module, 50)
+    module = cell(4, 16)
+    text = sentence(module, "at_least=50", at_least=50)
+    assert f"start the bias of its {gate} gate above log(2*50) = 4.6" in text
+    with torch.no_grad():
+        module.bias_ih_l0.view(-1, 16)[part] = 5.0
+        module.bias_hh_l0.zero_()
     assert_horizon(module, at_least=50)
+    sentence(module, f"bias of its {gate} gate lower", at_most=20)
 
 
 def test_bad_input():
