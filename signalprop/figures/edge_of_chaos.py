@@ -20,9 +20,9 @@ from signalprop.meanfield import critical_scale, crossover_horizon, horizon
 
 Floats = NDArray[np.float64]
 SIZES: dict[str, dict[str, Any]] = {
-    "quick": {"draws": 60, "simulated": (64,)},
-    "default": {"draws": 250, "simulated": (64, 256)},
-    "full": {"draws": 2000, "simulated": (64, 256)},
+    "quick": {"points": 9, "draws": 60, "simulated": (64,)},
+    "default": {"points": 25, "draws": 250, "simulated": (64, 256)},
+    "full": {"points": 25, "draws": 2000, "simulated": (64, 256)},
 }
 COLUMNS = {
     "panel": "scale (left) or horizon (right)",
@@ -45,7 +45,7 @@ CAPTION = (
 )
 ACTIVATIONS = {"tanh": ("tanh", "#0072B2"), "erf": ("erf", "#D55E00"), "hardtanh": ("hard tanh", "#009E73")}
 WIDTHS = {64: ("#E69F00", "o"), 256: ("#0072B2", "s"), 1024: ("#000000", "D")}
-STDS = np.geomspace(0.003, 3.0, 25)
+REACH = (0.003, 3.0)  # of the standard deviations that inputs add
 SIMULATED_STDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 2.0)
 PUBLISHED = {"tanh": {math.sqrt(0.05): math.sqrt(1.76)}}  # sigma_b^2 = 0.05 and sigma_w^2 = 1.76
 CLOSED_AT = (0.01, 0.1, 0.3, 1.0, 2.0)
@@ -53,10 +53,11 @@ SETTLED = {0.003: 108, 0.01: 50, 0.03: 25, 0.1: 13}  # steps to within 2 % of th
 
 
 def data(
-    *, draws: int, simulated: Sequence[int], seed: int = 0, progress: Callable[[float], None] | None = None
+    *, points: int, draws: int, simulated: Sequence[int], seed: int = 0, progress: Callable[[float], None] | None = None
 ) -> pd.DataFrame:
     """Scales and horizons; columns as in `COLUMNS`."""
-    rows = [_scales(name) for name in ACTIVATIONS]
+    stds = np.geomspace(*REACH, points)
+    rows = [_scales(name, stds) for name in ACTIVATIONS]
     drawn = {}
     cases = [(n, s) for n in simulated for s in SIMULATED_STDS]
     costs = [n**3 for n, _ in cases]
@@ -67,8 +68,9 @@ def data(
                 progress((start + own * part / total) / sum(costs))
 
         drawn[n, s] = _drawn_horizon(n, s, draws, seed, report)
-    at, widths = np.union1d(STDS, SIMULATED_STDS), np.array(list(WIDTHS))[:, None]
-    laws = zip(WIDTHS, horizon(widths, "tanh", at), crossover_horizon(widths, "tanh", at), strict=True)
+    at, widths = np.union1d(stds, SIMULATED_STDS), np.array(list(WIDTHS))[:, None]
+    per_unit = horizon(1, "tanh", at)  # it is proportional to n
+    laws = zip(WIDTHS, widths * per_unit, crossover_horizon(widths, "tanh", at), strict=True)
     for n, law, one_matrix in laws:
         steps = [drawn.get((n, s), math.nan) for s in at.tolist()]
         found = pd.DataFrame({"n": n, "input_std": at, "law": law, "one_matrix": one_matrix, "drawn": steps})
@@ -76,11 +78,11 @@ def data(
     return pd.concat(rows, ignore_index=True)[list(COLUMNS)].astype({"n": "Int64"})
 
 
-def _scales(activation: str) -> pd.DataFrame:
+def _scales(activation: str, stds: Floats) -> pd.DataFrame:
     known = PUBLISHED.get(activation, {})
     if activation == "erf":
         known = {s: erf_scale(s) for s in CLOSED_AT}
-    at = np.union1d(STDS, [*known, 1.0])
+    at = np.union1d(stds, [*known, 1.0])
     frame = pd.DataFrame({"panel": "scale", "activation": activation, "input_std": at})
     return frame.assign(scale=critical_scale(activation, at), known=[known.get(s, math.nan) for s in at.tolist()])
 

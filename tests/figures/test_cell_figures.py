@@ -65,11 +65,12 @@ def test_gradients_vanish_from_usual_starts_and_arrive_from_the_advised_one(draw
     assert [axes.get_title().split(";")[0] for axes in figure.axes] == ["tanh", "ReLU", "GRU", "LSTM"]
 
 
-def test_driven_layers_last_of_order_n_and_linear_ones_of_its_root(drawn):
-    frame = driven_horizon.data(draws=60, widths=(32, 64))
+def test_driven_layers_last_of_order_n_and_linear_ones_of_its_root(drawn, monkeypatch):
+    monkeypatch.setattr(driven_horizon, "LINEAR_WIDTHS", (64, 256))
+    frame = driven_horizon.data(draws=200, widths=(32, 64))
     horizons = frame[frame["panel"] == "horizons"].set_index(["layer", "n"])
     drawn_ones = horizons.dropna(subset="step")
-    assert len(drawn_ones) == 2 * 2 + len(driven_horizon.LINEAR_WIDTHS)
+    assert len(drawn_ones) == 2 * 2 + 2
     for (layer, _), one in drawn_ones.iterrows():
         assert one["step"] == pytest.approx(one["law_step"], rel=0.1 if layer == "linear" else 0.3)
     ratio = {
@@ -91,7 +92,7 @@ def test_the_horizon_of_draws_is_where_two_thirds_of_them_are_too_far_apart():
 
 
 def test_critical_scales_are_those_known_from_elsewhere(drawn):
-    frame = edge_of_chaos.data(draws=60, simulated=(64,))
+    frame = edge_of_chaos.data(points=5, draws=60, simulated=(64,))
     known = frame.dropna(subset="known").groupby("activation")
     assert set(known.groups) == {"tanh", "erf"}
     tanh, erf = known.get_group("tanh"), known.get_group("erf")
