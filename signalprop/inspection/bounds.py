@@ -16,7 +16,9 @@ from signalprop.inspection.quick import Quick
 from signalprop.inspection.record import LayerReport, Settings
 
 _OF = ("gradient", "input")
-_GATES = {"lstm": "forget gate", "gru": "update gate"}  # whose bias keeps the state, in PyTorch's conventions
+# The gate whose bias keeps the state, in PyTorch's conventions, and m for which a bias of log(m T) leaves 1/e of an energy after
+# T steps: 2 (1 - f) T = 1. Half of a gradient of an LSTM is in h, which is made anew: 2 (1 - f) T = 1 - log 2.
+_GATES = {"lstm": ("forget gate", 7), "gru": ("update gate", 2)}
 _WHERE = {
     "dense": ("give its kernel a larger scale", "give its kernel a smaller scale"),
     "decays": ("start its decays nearer to 1", "start its decays further from 1"),
@@ -119,7 +121,8 @@ def _long(path: EnergyPath, what: str) -> str:
 def _other(layer: LayerReport, longer: int | None) -> str:
     """What to do for a memory of at least so many steps, or for a shorter one."""
     if layer.adapter in _GATES:
-        # A gate that stays at f keeps f^2 of the energy per step: 1/e after T steps at a bias of about log(2 T).
-        gate = f"start the bias of its {_GATES[layer.adapter]}"
-        return f"{gate} lower" if longer is None else f"{gate} above log(2*{longer}) = {math.log(2 * longer):.2g}"
+        gate, times = _GATES[layer.adapter]
+        if longer is None:
+            return f"start the bias of its {gate} lower"
+        return f"start the bias of its {gate} above log({times}*{longer}) = {math.log(times * longer):.2g}"
     return _WHERE["dense" if layer.units is None else "decays"][0 if longer else 1]
