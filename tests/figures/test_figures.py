@@ -75,28 +75,28 @@ def test_drawn_again_with_other_rounding_no_file_changes(name, written, tmp_path
 
 def test_drawn_again_with_other_numbers_all_files_change(written, tmp_path, monkeypatch):
     shutil.copytree(written[0], tmp_path, dirs_exist_ok=True)
-    numbers = pd.read_csv(tmp_path / "law_errors.csv")
+    numbers = pd.read_csv(tmp_path / "scale_512.csv")
     column = next(name for name in numbers.columns if numbers[name].dtype.kind == "f")
     numbers[column] *= 1.01
-    draws_these(monkeypatch, "law_errors", numbers)
+    draws_these(monkeypatch, "scale_512", numbers)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    reproduce(tmp_path, "quick", seed=3, only="law_errors")
+    reproduce(tmp_path, "quick", seed=3, only="scale_512")
     changed = {path.name for path in tmp_path.iterdir() if path.read_bytes() != before[path.name]}
-    assert {"law_errors.csv", "law_errors.png", "law_errors.svg"} <= changed
-    assert all(name.startswith("law_errors") for name in changed)
+    assert {"scale_512.csv", "scale_512.png", "scale_512.svg"} <= changed
+    assert all(name.startswith("scale_512") for name in changed)
 
 
 @pytest.mark.parametrize("left", [b"", *(pytest.param(one, marks=pytest.mark.slow) for one in (b"\xff\xfe", b"[1"))])
 def test_files_that_cannot_be_read_are_written_anew(left, written, tmp_path, monkeypatch):
     shutil.copytree(written[0], tmp_path, dirs_exist_ok=True)
-    numbers = pd.read_csv(tmp_path / "law_errors.csv")
-    draws_these(monkeypatch, "law_errors", numbers)
-    before = (tmp_path / "law_errors.csv").read_bytes()
+    numbers = pd.read_csv(tmp_path / "scale_512.csv")
+    draws_these(monkeypatch, "scale_512", numbers)
+    before = (tmp_path / "scale_512.csv").read_bytes()
     for ending in ("csv", "json"):
-        (tmp_path / f"law_errors.{ending}").write_bytes(left)
-    reproduce(tmp_path, "quick", seed=3, only="law_errors")
-    assert (tmp_path / "law_errors.csv").read_bytes() == before
-    assert json.loads((tmp_path / "law_errors.json").read_text())["figure"] == "law_errors"
+        (tmp_path / f"scale_512.{ending}").write_bytes(left)
+    reproduce(tmp_path, "quick", seed=3, only="scale_512")
+    assert (tmp_path / "scale_512.csv").read_bytes() == before
+    assert json.loads((tmp_path / "scale_512.json").read_text())["figure"] == "scale_512"
 
 
 def test_tables_that_differ_are_told_apart():
@@ -282,10 +282,10 @@ def test_index_page_shows_every_figure(written):
 
 
 def test_one_figure_alone(tmp_path):
-    assert [path.name for path in reproduce(tmp_path, "quick", only="law_errors")] == ["law_errors.png"]
+    assert [path.name for path in reproduce(tmp_path, "quick", only="scale_512")] == ["scale_512.png"]
     assert {path.name for path in tmp_path.iterdir()} == {
         "README.md",
-        *(f"law_errors.{e}" for e in ("png", "svg", "csv", "json")),
+        *(f"scale_512.{e}" for e in ("png", "svg", "csv", "json")),
     }
     with pytest.raises(ValueError, match=r"only must be one of 'activations', .*'critical_rnn'.* got 'best'"):
         reproduce(tmp_path, "quick", only="best")
