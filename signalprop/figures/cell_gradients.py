@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 SIZES: dict[str, dict[str, Any]] = {"quick": {"draws": 10}, "default": {"draws": 100}, "full": {"draws": 1000}}
 COLUMNS = {
     "cell": "tanh, relu, gru or lstm",
-    "start": "default (PyTorch's kernel, uniform within 1/sqrt(n)), glorot (Gaussian, g = 1), critical (Gaussian, chi = 1), "
-    "advised (of init_recurrent_)",
+    "start": "default (PyTorch's kernel, uniform within 1/sqrt(n)), glorot (Gaussian, g = 1), critical and orthogonal (Gaussian "
+    "and orthogonal, chi = 1), set (by init_recurrent_)",
     "step": "steps t that the gradient has gone through",
     "log_q05": "log-energy of a gradient, natural logarithm, that 5 % of the draws lie below",
     "log_median": "median of the draws",
@@ -40,16 +40,18 @@ CAPTION = (
     "mean-field theory: for Gaussian tanh kernels the law of medians, otherwise in plain layers the factor of one step to the "
     "power of the steps; for gates it is a guide, which leaves out what one matrix adds up over steps. PyTorch's default and "
     "Glorot kernels forget in every cell; in a GRU or an LSTM it is the gates, half open at first, that lose the state, and a "
-    "larger kernel hardly helps. What init_recurrent_ sets keeps the gradient. At χ = 1 a step keeps its mean energy, but draws "
-    "of a Gaussian ReLU layer then end anywhere between nothing and an explosion. What keeps a gradient is not yet "
-    "what trains best."
+    "larger kernel hardly helps. What init_recurrent_ sets keeps the gradient in ReLU layers and gates. At χ = 1 a step keeps its "
+    "mean energy: a tanh layer then carries it, and draws of a Gaussian ReLU layer end anywhere between nothing and an explosion. "
+    "What keeps a gradient is not yet what trains best, and for tanh init_recurrent_ sets what does, which with so large inputs "
+    "forgets."
 )
 # Start: label, colour (Okabe-Ito).
 STYLES = {
     "default": ("PyTorch's default kernel", "#D55E00"),
     "glorot": ("Glorot: Gaussian, g = 1", "#E69F00"),
     "critical": ("Gaussian, χ = 1", "#0072B2"),
-    "advised": ("set by init_recurrent_", "#009E73"),
+    "orthogonal": ("orthogonal, χ = 1", "#56B4E9"),
+    "set": ("set by init_recurrent_", "#009E73"),
 }
 TITLES = {"tanh": "tanh", "relu": "ReLU", "gru": "GRU", "lstm": "LSTM"}
 LAW: dict[str, Any] = {"linewidth": 1.1, "linestyle": (0, (4, 2)), "zorder": 4}
@@ -67,7 +69,7 @@ class _Case(NamedTuple):
     @property
     def memory(self) -> bool:
         """Whether the gates get biases for a memory."""
-        return self.start == "advised" and CELLS[self.cell].gated
+        return self.start == "set" and CELLS[self.cell].gated
 
     @property
     def gaussian_scale(self) -> float:
@@ -80,11 +82,14 @@ def _cases() -> Iterator[_Case]:
         yield _Case(cell, "default", "uniform", 1.0)
         yield _Case(cell, "glorot", "gaussian", 1.0)
         if not CELLS[cell].gated:
-            yield _Case(cell, "critical", "gaussian", float(critical_scale(cell, INPUT_STD)))
+            critical = float(critical_scale(cell, INPUT_STD))
+            yield _Case(cell, "critical", "gaussian", critical)
+            if cell == "tanh":
+                yield _Case(cell, "orthogonal", "orthogonal", critical)
         start = STARTS[cell]
         scale = start.scale(INPUT_STD) if callable(start.scale) else start.scale
         identity = start.kind == "identity"
-        yield _Case(cell, "advised", start.kind, 1.0 if identity else scale, (start.leak or 1.0) if identity else 1.0)
+        yield _Case(cell, "set", start.kind, 1.0 if identity else scale, (start.leak or 1.0) if identity else 1.0)
 
 
 def data(*, draws: int, seed: int = 0, progress: Callable[[float], None] | None = None) -> pd.DataFrame:
@@ -173,8 +178,11 @@ def _draw_start(axes: Axes, one: pd.DataFrame, colour: str) -> None:
 def _in_words(cell: str) -> str:
     """What `init_recurrent_` sets in a cell."""
     start = STARTS[cell]
-    words = start.kind + (", χ = 1" if callable(start.scale) and start.kind != "identity" else "")
-    return words + (", chrono biases" if CELLS[cell].gated else "")
+    if CELLS[cell].gated:
+        return f"{start.kind}, chrono biases"
+    if start.kind == "identity":
+        return start.kind
+    return f"{start.kind}, χ = 1" if callable(start.scale) else f"{start.kind}, g = {start.scale:.3g}"
 
 
 FIGURE = FigureRecord("What cells do to a gradient, by start", CAPTION, COLUMNS, data, draw, sizes=SIZES, place=62)
