@@ -40,10 +40,10 @@ CAPTION = (
     "mean-field theory: for Gaussian tanh kernels the law of medians, otherwise in plain layers the factor of one step to the "
     "power of the steps; for gates it is a guide, which leaves out what one matrix adds up over steps. PyTorch's default and "
     "Glorot kernels forget in every cell; in a GRU or an LSTM it is the gates, half open at first, that lose the state, and a "
-    "larger kernel hardly helps. What init_recurrent_ sets keeps the gradient in ReLU layers and gates. At χ = 1 a step keeps its "
-    "mean energy: a tanh layer then carries it, and draws of a Gaussian ReLU layer end anywhere between nothing and an explosion. "
-    "What keeps a gradient is not yet what trains best, and for tanh init_recurrent_ sets what does, which with so large inputs "
-    "forgets."
+    "larger kernel hardly helps. What init_recurrent_ sets keeps the gradient in ReLU layers and gates. At χ = 1 a step keeps "
+    "its mean energy: a tanh layer then carries it, but draws of a Gaussian ReLU layer end anywhere between nothing and an "
+    "explosion. What keeps a gradient is not yet what trains best: for tanh init_recurrent_ sets a start that trained better, "
+    "and that forgets where inputs are as large as here."
 )
 # Start: label, colour (Okabe-Ito).
 STYLES = {
