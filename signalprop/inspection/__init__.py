@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from signalprop.inspection.adapters import ADAPTERS
     from signalprop.inspection.bounds import assert_horizon
+    from signalprop.inspection.callbacks import MemoryCallback, MemoryTrainerCallback
     from signalprop.inspection.checkpoints import read_checkpoint
     from signalprop.inspection.inspection import Inspection
     from signalprop.inspection.kernels import power_energy
@@ -25,6 +26,8 @@ _HOMES = {
     "Adapter": "record",
     "Inspection": "inspection",
     "LayerReport": "record",
+    "MemoryCallback": "callbacks",
+    "MemoryTrainerCallback": "callbacks",
     "Settings": "record",
     "Site": "record",
     "Watcher": "watcher",
@@ -41,6 +44,8 @@ __all__ = [
     "Adapter",
     "Inspection",
     "LayerReport",
+    "MemoryCallback",
+    "MemoryTrainerCallback",
     "Settings",
     "Site",
     "Watcher",

@@ -80,6 +80,8 @@ EXCLUDED = {
     "inspection.record.Settings": "made by inspect",
     "inspection.record.Site": "made by find_layers",
     "inspection.watcher.Watcher": "made by watch",
+    "inspection.callbacks.MemoryCallback": "needs Lightning; its arguments are those of watch",
+    "inspection.callbacks.MemoryTrainerCallback": "needs transformers; its arguments are those of watch",
     "inspection.look.find_layers": "takes what read_checkpoint gives",
     "meanfield._gates.GatedGradient": "made by lstm_gradient and gru_gradient",
 }
