@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from signalprop._numbers import counted, percent, rounded
 from signalprop.inspection.decays import Decays, Rounding
+from signalprop.inspection.measured.verdicts import measured_remedy, measured_verdict
 from signalprop.inspection.paths import BY_E, BY_HUNDRED
 from signalprop.inspection.record import BEYOND, REACH, LayerReport, Settings
 from signalprop.inspection.storage import STORAGES
@@ -47,7 +48,14 @@ class Finding:
 
 
 def verdict(layer: LayerReport, settings: Settings) -> tuple[str, str]:
-    """The name of a verdict in `VERDICTS`, and its words."""
+    """The name of a verdict, and its words: as measured, where it was."""
+    if layer.measured is not None:
+        return measured_verdict(layer.measured, settings.horizon)
+    return predicted_verdict(layer, settings)
+
+
+def predicted_verdict(layer: LayerReport, settings: Settings) -> tuple[str, str]:
+    """The verdict by parameters alone, and its words."""
     path, horizon = layer.gradient, settings.horizon
     if path is None:
         return "unknown", VERDICTS["unknown"]
@@ -77,7 +85,9 @@ def findings(layer: LayerReport, settings: Settings) -> list[Finding]:
     code, _ = verdict(layer, settings)
     found = []
     horizon = settings.horizon or _FOR_NOTHING
-    if code in ("explodes", "dead"):
+    if layer.measured is not None and (remedy := measured_remedy(layer.measured, code)) is not None:
+        found.append(Finding(code, "", remedy))
+    elif code in ("explodes", "dead"):
         found.append(Finding(code, "", REMEDIES[code]))
     if code == "never":
         found.append(Finding(code, "", REMEDIES[code] if layer.units is not None else ""))

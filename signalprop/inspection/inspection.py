@@ -10,6 +10,8 @@ from signalprop.inspection.record import LayerReport, Settings
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from signalprop.inspection.measured.record import BatchRun
+
 
 @dataclass(frozen=True)
 class Inspection:
@@ -23,11 +25,14 @@ class Inspection:
         The horizon and the size of inputs that were asked for.
     layers
         A report for each recurrence, in the order of the model.
+    run
+        Of the batch; None where there was none.
     """
 
     source: str
     settings: Settings
     layers: tuple[LayerReport, ...]
+    run: BatchRun | None = None
 
     def __str__(self) -> str:
         from signalprop.inspection.page import page

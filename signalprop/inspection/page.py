@@ -10,10 +10,12 @@ import numpy as np
 
 from signalprop._numbers import counted, rounded
 from signalprop._text import columns, lines_of
-from signalprop.inspection.findings import findings, verdict
+from signalprop.inspection.findings import findings, predicted_verdict, verdict
 from signalprop.inspection.laws import LawFit
+from signalprop.inspection.measured.table import measured_lines
+from signalprop.inspection.measured.verdicts import run_lines
 from signalprop.inspection.record import LayerReport
-from signalprop.inspection.words import ALONE, COLUMNS, HEAD, KERNEL_COLUMNS, LAW_FITS, LAW_OFF
+from signalprop.inspection.words import ALONE, COLUMNS, HEAD, KERNEL_COLUMNS, LAW_FITS, LAW_OFF, MEASURED, filled
 
 if TYPE_CHECKING:
     from signalprop.inspection.inspection import Inspection
@@ -28,6 +30,8 @@ def page(found: Inspection, width: int | None = None) -> str:
     room = min(columns(), WIDEST) if width is None else width
     head = lines_of(HEAD.format(source=found.source, count=counted(len(found.layers), "recurrence")), room)
     lines = [*head, "=" * max(map(len, head)), ""]
+    for text in [] if found.run is None else run_lines(found.run):
+        lines += lines_of(text, room)
     margin = min(max(len(short(layer)) for layer in found.layers), _NAME) + 2
     for layer in found.layers:
         lines += lines_of(said(found, layer), room, short(layer).ljust(margin), " " * margin)
@@ -35,14 +39,21 @@ def page(found: Inspection, width: int | None = None) -> str:
         lines += ["", "What to do"]
         for text in remedies:
             lines += lines_of(text, room, "- ", "  ")
-    lines += ["", "Memory in steps", *memory_table(found.layers, margin), *lines_of(COLUMNS, room)]
+    if found.run is not None:
+        lines += ["", *measured_lines(found.run, found.layers, margin, room, short)]
+    lines += [
+        "",
+        "Memory in steps, by parameters" if found.run is not None else "Memory in steps",
+        *memory_table(found.layers, margin),
+        *lines_of(COLUMNS, room),
+    ]
     if any(layer.kernels for layer in found.layers):
         lines += ["", "Kernels", *kernel_table(found.layers, margin), *lines_of(KERNEL_COLUMNS, room)]
     lines += ["", "At the start"]
     for text in laws(found.layers):
         lines += lines_of(text, room, "- ", "  ")
-    lines += ["", "Taken for granted"]
-    for text in assumptions(found.layers):
+    lines += ["", "Taken for granted"] if assumptions(found.layers, alone=found.run is None) else []
+    for text in assumptions(found.layers, alone=found.run is None):
         lines += lines_of(text, room, "- ", "  ")
     return "\n".join(lines)
 
@@ -60,7 +71,13 @@ def said(found: Inspection, layer: LayerReport) -> str:
     """Verdict and notes of a layer in one line of text."""
     notes = [one.text for one in findings(layer, found.settings) if one.text]
     code, words = verdict(layer, found.settings)
-    return "; ".join([words + (_spread(layer) if code.startswith(("holds", "fades", "forgets")) else ""), *notes])
+    if layer.measured is None:
+        spread = _spread(layer) if code.startswith(("holds", "fades", "forgets")) else ""
+        return "; ".join([words + spread, *notes])
+    if layer.gradient is not None:
+        promised, promise = predicted_verdict(layer, found.settings)
+        notes = [*([filled(MEASURED, "by_parameters", words=promise)] if promised != code else []), *notes]
+    return "; ".join([words, *notes])
 
 
 def _spread(layer: LayerReport) -> str:
@@ -159,9 +176,9 @@ def laws(layers: Iterable[LayerReport]) -> list[str]:
     return texts
 
 
-def assumptions(layers: Iterable[LayerReport]) -> list[str]:
-    """What the numbers take for granted, each once."""
-    return [*dict.fromkeys(text for layer in layers for text in layer.assumes), ALONE]
+def assumptions(layers: Iterable[LayerReport], *, alone: bool = True) -> list[str]:
+    """What the numbers take for granted, each once; `alone` where no batch was run."""
+    return [*dict.fromkeys(text for layer in layers for text in layer.assumes), *([ALONE] if alone else [])]
 
 
 def _at(path: EnergyPath | None, which: str) -> str:

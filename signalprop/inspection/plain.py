@@ -9,7 +9,8 @@ import numpy as np
 
 from signalprop._numbers import finite
 from signalprop.inspection.decays import Decays
-from signalprop.inspection.findings import findings, verdict
+from signalprop.inspection.findings import findings, predicted_verdict, verdict
+from signalprop.inspection.measured.plain import measured_dict, run_dict
 from signalprop.inspection.paths import EnergyPath
 from signalprop.inspection.record import LayerReport, Settings
 
@@ -27,6 +28,7 @@ def as_dict(found: Inspection) -> dict[str, Any]:
         "source": found.source,
         "horizon": found.settings.horizon,
         "input_std": found.settings.input_std,
+        "run": None if found.run is None else run_dict(found.run),
         "layers": [layer_dict(layer, found.settings) for layer in found.layers],
         "text": page(found, 80),
     }
@@ -47,6 +49,8 @@ def layer_dict(layer: LayerReport, settings: Settings) -> dict[str, Any]:
             {"code": one.code, "text": one.text, "remedy": one.remedy, "units": [list(place) for place in one.units]}
             for one in findings(layer, settings)
         ],
+        "verdict_by_parameters": predicted_verdict(layer, settings)[0],
+        "measured": None if layer.measured is None else measured_dict(layer.measured),
         "forward": _path(layer.forward),
         "gradient": _path(layer.gradient),
         "units": None if layer.units is None else _units(layer.units),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signalprop._topics import Cites
 from signalprop.inspection.decays import Decays
@@ -12,6 +12,9 @@ from signalprop.inspection.kernels import Kernel
 from signalprop.inspection.laws import LawFit
 from signalprop.inspection.paths import EnergyPath
 from signalprop.inspection.tensors import Stored, Tensors
+
+if TYPE_CHECKING:
+    from signalprop.inspection.measured.record import Measured
 
 REACH = 100_000  # steps that are looked at where no horizon is given
 BEYOND = 100  # horizons after which a memory counts as one that never ends
@@ -105,6 +108,8 @@ class LayerReport:
         What the numbers take for granted, a sentence each.
     details
         Further numbers of the adapter, by name.
+    measured
+        What a batch showed; None without a batch, or where it does not reach the layer.
     """
 
     name: str
@@ -119,6 +124,7 @@ class LayerReport:
     laws: tuple[LawFit, ...] = ()
     assumes: tuple[str, ...] = ()
     details: Mapping[str, float] = field(default_factory=dict)
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True)

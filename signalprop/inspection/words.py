@@ -40,6 +40,34 @@ REMEDIES = {
 }
 """What to do about a finding."""
 
+MEASURED = {
+    "explodes": "explodes: a gradient is a hundred times larger after {steps}",
+    "dead": "dead: a gradient is exactly 0 after {steps}",
+    "never": "never forgets: nothing is lost over {steps}",
+    "holds_all": "holds all {steps} of this batch",
+    "too_short": "not known: the sequences of this batch are too short",
+    "broken": "is {kind}{step} on{sequence}",
+    "broken_inputs": "its inputs are {kind}{step} on{sequence}",
+    "by_parameters": "by its parameters alone: {words}",
+    "source_of_broken": "The first {kind} comes out of {where}{step}: what it was given is finite.",
+    "source_of_broken_inputs": "The first {kind} was seen behind {where}{step}, which was given it: it is made between modules, by the code around it.",
+    "not_called": "This batch did not reach {names}.",
+}
+"""What a run says."""
+
+MEASURED_REMEDIES = {
+    "dead": "Units of a rectifier that are shut for all inputs pass no gradient, and a state of zeros stays one: start with the identity and small inputs (signalprop.initialization.torch.init_recurrent_), lower the learning rate, or take a nonlinearity that leaks.",
+    "never": "What never forgets adds up for as long as a sequence is. If that is not meant, let the state decay.",
+    "broken": "States that grow leave the floats: bound the recurrence (a radius below 1, a decay below 1, tanh instead of relu), or normalize the inputs of the layer. Shorter sequences only hide it.",
+    "half": "float16 ends at 65504: run this layer in bfloat16 or float32, or bound its states.",
+    "broken_inputs": "Mend first what comes before it.",
+}
+"""What to do about it, where that differs from `REMEDIES`."""
+
+MEASURED_ALONE = "Parameters of a kind that is not known here: measured alone."
+MEASURED_TITLE = "Measured on {batch}, in {mode} mode"
+MEASURED_COLUMNS = "Steps back from the end of a sequence until 1/e of the energy of a gradient is left, and until 1 % is: medians over sequences and random directions, then what parameters promise. States: ln of the squared length of the first and of the last. Exponent: the largest of Lyapunov, per step, with a 95 % interval. *: gradients of outputs with respect to inputs, where states cannot be reached."
+
 HEAD = "{source}: {count}"
 ALONE = "All this is from parameters alone. What inputs do to gates, and whether states are used, they do not say."
 COLUMNS = "Steps until 1/e of an energy (squared length) is left, and until 1 % is: of an input, of a gradient carried back, and of single units on their own. Units are counted from 0."
