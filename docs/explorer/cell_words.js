@@ -6,6 +6,7 @@
 const CellWords = (() => {
   const { short, general, factor, number, steps, filled } = Numbers;
   const { sentences, code, alone, names, start_names: STARTS, titles: TITLES, gates: GATES, trained: TRAINED, near_one: NEAR_ONE } = TABLE.cells.words;
+  const FADED = TABLE.cells.words.faded;
   const ELSEWHERE = "choose it above";
 
   const sentence = (name, values = {}) => filled(sentences[name], values);
@@ -27,16 +28,22 @@ const CellWords = (() => {
       titles: TITLES,
       rows: Object.entries(advice.left).map(([start, one]) => ({ start, name: name(advice, start), ...row(one) })),
       details: details(advice),
-      status: sentence("status", { error: general(advice.left[advice.advised].error, 2) }),
+      status: status(advice.left[advice.advised]),
       command: `signalprop scale --cell ${advice.cell} -n ${advice.n} -T ${advice.horizon} --input-std ${short(advice.s, 6)}`,
     };
   }
+
+  const status = ({ median, error }) =>
+    Number.isFinite(median) ? sentence("status", { error: general(error, 2) }) : sentence("status_nothing");
 
   function answer(advice) {
     const [byDefault, advised] = ["default", advice.advised].map((start) => advice.left[start].median);
     const values = { steps: steps(advice.horizon), default: left(byDefault), advised: left(advised) };
     if (advice.gated) return sentence("gates", values);
-    const start = sentence(advice.advised, { g: short(advice.scale, 4) });
+    const start = sentence(advice.advised);
+    if (advised < FADED) {
+      return sentence(`faded_${advice.cell}`, { ...values, start: start[0].toUpperCase() + start.slice(1), s: number(advice.s) });
+    }
     return sentence(byDefault < -Math.LN10 ? "plain" : "lasts", { ...values, start });
   }
 
@@ -62,10 +69,12 @@ const CellWords = (() => {
       const wide = advice.left["gaussian critical"];
       return [sentence("relu", { low: left(wide.low), high: left(wide.high) }), spread];
     }
-    const slope = sentence("slope", { glorot: found.glorot, orthogonal: found.orthogonal, g: short(advice.scale, 4) });
-    if (s === 0) return [slope, spread];
+    const held = advice.left["orthogonal critical"];
+    const values = { g: short(advice.critical, 4), critical: left(held.median), low: left(held.low), high: left(held.high) };
+    const points = [sentence("slope", { glorot: found.glorot, orthogonal: found.orthogonal }), spread, sentence("critical", values)];
+    if (s === 0) return points;
     const reach = MeanField.crossoverHorizon(n, Math.max(s, 0.003));
-    return [slope, spread, sentence("order", { reach: number(reach, 2) })];
+    return [...points, sentence("order", { reach: number(reach, 2) })];
   }
 
   /** What the advised start does for smaller and larger inputs. */
@@ -79,12 +88,12 @@ const CellWords = (() => {
   const listed = (words) => `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 
   function paste(advice) {
-    const { cell, n, horizon, s, scale } = advice;
-    const values = { n, horizon, s: short(s, 6), g: short(scale, 5), odds: Math.max(horizon - 1, 1), shift: short(shift(advice), 3) };
+    const { cell, n, horizon, s } = advice;
+    const values = { n, horizon, s: short(s, 6), odds: Math.max(horizon - 1, 1), shift: short(shift(advice), 3) };
     const lines = (from, label) => ({ label: "PyTorch", of: label, code: filled(from[cell], values) });
     const elsewhere = advice.gated ? [{ text: sentence("elsewhere") }] : [];
     return [
-      { title: sentence("paste"), items: [lines(code, "PyTorch"), { text: sentence("size", { s: number(s) }) }] },
+      { title: sentence("paste"), items: [lines(code, "PyTorch"), { text: sentence(advice.gated ? "size_gates" : "size_plain", { s: number(s) }) }] },
       { title: sentence("paste_alone"), items: [lines(alone, "PyTorch, without this package"), ...elsewhere] },
     ];
   }

@@ -64,14 +64,12 @@ const Cells = (() => {
 
   /** The numbers behind every sentence of the page. */
   function advise(cell, n, horizon, s) {
-    const scale = cell === "tanh" ? MeanField.criticalScale(s) : 1;
     return {
       cell,
       n,
       horizon,
       s,
-      scale,
-      critical: cell === "relu" ? Math.SQRT2 : scale,
+      critical: cell === "tanh" ? MeanField.criticalScale(s) : Math.SQRT2,
       gated: cell === "gru" || cell === "lstm",
       advised: ADVISED[cell],
       left: Object.fromEntries(Object.keys(TABLE.cells.tables[cell]).map((start) => [start, left(cell, start, n, horizon, s)])),

@@ -102,6 +102,7 @@ def cells() -> dict[str, Any]:
             "gates": _cell_words.GATES,
             "trained": {cell: trained(cell) for cell in _cell_words.NAMES},
             "near_one": _cell_text.NEAR_ONE,
+            "faded": _cell_text.FADED,
         },
     }
 

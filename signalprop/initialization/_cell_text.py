@@ -65,7 +65,7 @@ def page(advice: CellAdvice, width: int | None = None) -> str:
     lines += ["", "Details", *lines_of(sentence("columns", **values), room, "  ", "  "), "", *_table(advice), ""]
     for text in details(advice):
         lines += _point(text, room)
-    lines += ["", *lines_of(sentence("status", error=f"{advice.left[advice.advised].error:.2g}"), room)]
+    lines += ["", *lines_of(status(advice), room)]
     return "\n".join(lines)
 
 
@@ -77,7 +77,9 @@ def answer(advice: CellAdvice) -> str:
         return sentence("gates", **values)
     start = sentence(advice.advised)
     if advised < FADED:
-        return sentence("flattened", start=start[0].upper() + start[1:], s=number(advice.input_std), **values)
+        return sentence(
+            f"faded_{advice.cell}", start=start[0].upper() + start[1:], s=number(advice.input_std), **values
+        )
     return sentence("plain" if default < -math.log(10.0) else "lasts", start=start, **values)
 
 
@@ -115,6 +117,14 @@ def _reasons(advice: CellAdvice) -> list[str]:
         reach = float(crossover_horizon(advice.n, "tanh", max(advice.input_std, 0.003)))
         points.append(sentence("order", reach=number(reach, 2)))
     return points
+
+
+def status(advice: CellAdvice) -> str:
+    """How sure the numbers are, and how to cite them."""
+    chosen = advice.left[advice.advised]
+    return (
+        sentence("status", error=f"{chosen.error:.2g}") if math.isfinite(chosen.median) else sentence("status_nothing")
+    )
 
 
 def _other_inputs(advice: CellAdvice) -> str:
@@ -252,7 +262,7 @@ def _shift(advice: CellAdvice) -> float:
 
 def _filled(lines: dict[str, str], advice: CellAdvice) -> list[str]:
     values = {
-        "n": advice.n, "horizon": advice.horizon, "s": f"{advice.input_std:g}", "g": f"{advice.scale:.5g}",
+        "n": advice.n, "horizon": advice.horizon, "s": f"{advice.input_std:g}",
         "odds": max(advice.horizon - 1, 1), "shift": f"{_shift(advice):.3g}",
     }  # fmt: skip
     return lines[advice.cell].format(**values).splitlines()

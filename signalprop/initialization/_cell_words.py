@@ -24,7 +24,8 @@ SENTENCES = {
     # Answers.
     "gates": "As PyTorch starts it, it forgets: of the energy of a gradient that is carried back {steps}, {default} is left in a typical draw. Open the gates that keep the state; then {advised} is left.",
     "plain": "As PyTorch starts it, it forgets: of the energy of a gradient that is carried back {steps}, {default} is left in a typical draw. With {start} it is {advised}.",
-    "flattened": "As PyTorch starts it, it forgets: of the energy of a gradient that is carried back {steps}, {default} is left in a typical draw. {start} leave {advised}: inputs that add {s} flatten tanh too much for a memory this long. Make the inputs smaller, or take a GRU or an LSTM, whose gates keep it (--cell gru).",
+    "faded_tanh": "As PyTorch starts it, it forgets: of the energy of a gradient that is carried back {steps}, {default} is left in a typical draw. {start} leave {advised}: inputs that add {s} flatten tanh too much for a memory this long. Make the inputs smaller, or take a GRU or an LSTM, whose gates keep it (--cell gru).",
+    "faded_relu": "As PyTorch starts it, it forgets: of the energy of a gradient that is carried back {steps}, {default} is left in a typical draw. {start} leaves {advised}: by then nearly every unit has been zero once, and no gradient passes there. Take a GRU or an LSTM, whose gates keep it (--cell gru).",
     "lasts": "As PyTorch starts it, a gradient that is carried back {steps} keeps {default} of its energy in a typical draw. With {start} it keeps {advised}.",
     "orthogonal": "orthogonal recurrent weights",
     "identity": "the identity as recurrent weights",
@@ -64,6 +65,7 @@ SENTENCES = {
     "linear": "For a linear layer, h <- W h: {command}",
     "picture": "The picture: {command}",
     "status": "How sure: simulated, 24 to 400 draws per point of the table (H between its points); the median of the advised start has a standard error of {error} in natural log. To cite: signalprop cite init_recurrent",
+    "status_nothing": "How sure: simulated, 24 to 400 draws per point of the table (H between its points); with the advised start half of the draws or more leave nothing at all. To cite: signalprop cite init_recurrent",
 }  # fmt: skip
 
 CODE = {

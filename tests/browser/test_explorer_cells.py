@@ -35,6 +35,7 @@ def cases():
         (512, 1000, 3.0),
         (10**6, LONGEST, 0.001),
         (64, 1001, 0.099),
+        (32, 2500, 0.0),  # the identity of ReLU has died
     ]
     for cell in NAMES:
         yield from ((cell, *corner) for corner in corners)
@@ -90,7 +91,8 @@ def test_numbers(answers):
         found = got["found"]
         assert (found["advised"], found["tabled"], found["gated"]) == (want.advised, want.tabled, want.gated), case
         assert list(found["left"]) == list(want.left), case
-        assert deviation(found["scale"], want.scale) <= WITHIN, case
+        if want.critical_scale is not None:
+            assert deviation(found["critical"], want.critical_scale) <= WITHIN, case
         for start, left in want.left.items():
             assert_same(found["left"][start], left, (case, start))
 
