@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from signalprop.inspection.bounds import assert_horizon
     from signalprop.inspection.callbacks import MemoryCallback, MemoryTrainerCallback
     from signalprop.inspection.checkpoints import read_checkpoint
+    from signalprop.inspection.collapse import Collapse
     from signalprop.inspection.inspection import Inspection
     from signalprop.inspection.kernels import power_energy
     from signalprop.inspection.look import find_layers, inspect
     from signalprop.inspection.record import Adapter, LayerReport, Settings, Site
+    from signalprop.inspection.transfer import TransferCheck, transfer_check
     from signalprop.inspection.watcher import Watcher, watch
 
 _HOMES = {
@@ -30,6 +32,9 @@ _HOMES = {
     "MemoryTrainerCallback": "callbacks",
     "Settings": "record",
     "Site": "record",
+    "Collapse": "collapse",
+    "TransferCheck": "transfer",
+    "transfer_check": "transfer",
     "Watcher": "watcher",
     "assert_horizon": "bounds",
     "find_layers": "look",
@@ -42,18 +47,21 @@ _HOMES = {
 __all__ = [
     "ADAPTERS",
     "Adapter",
+    "Collapse",
     "Inspection",
     "LayerReport",
     "MemoryCallback",
     "MemoryTrainerCallback",
     "Settings",
     "Site",
+    "TransferCheck",
     "Watcher",
     "assert_horizon",
     "find_layers",
     "inspect",
     "power_energy",
     "read_checkpoint",
+    "transfer_check",
     "watch",
 ]
 

@@ -80,6 +80,8 @@ EXCLUDED = {
     "inspection.record.Settings": "made by inspect",
     "inspection.record.Site": "made by find_layers",
     "inspection.watcher.Watcher": "made by watch",
+    "inspection.collapse.Collapse": "made by transfer_check",
+    "inspection.transfer.TransferCheck": "made by transfer_check",
     "inspection.callbacks.MemoryCallback": "needs Lightning; its arguments are those of watch",
     "inspection.callbacks.MemoryTrainerCallback": "needs transformers; its arguments are those of watch",
     "inspection.look.find_layers": "takes what read_checkpoint gives",
