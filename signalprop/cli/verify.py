@@ -23,7 +23,7 @@ def verify(
             "--only", help="Run the checks whose name contains this text.", autocompletion=completion.check_names
         ),
     ] = "",
-    everything: Annotated[bool, typer.Option("--all", help="Larger grids: minutes instead of half a minute.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Larger grids: minutes instead of one.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the checks and run none.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ __all__ = ["Check", "Outcome", "all_checks", "run"]
 
 
 def all_checks(thorough: bool = False) -> list[Check]:
-    """The checks of this version, part by part; `thorough` takes minutes instead of half a minute."""
+    """The checks of this version, part by part; `thorough` takes minutes instead of one."""
     wanted = flag(thorough, "thorough")
     return [
         check
