@@ -141,7 +141,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "inspection.look.inspect": {"model": MIXER, "adapter": "mamba2"},
     "inspection.watcher.watch": {"model": MIXER, "path": None, "optimizer": None, "writer": None, "layers": "", "start": 2},
     "inspection.transfer.transfer_check": {
-        "make_model": lambda: lambda n: lambda state, inputs: 0.5 * state, "widths": (2, 4), "horizons": (2, 9), "steps": 0,
+        "make_model": lambda: lambda n: lambda state, inputs: 0.5 * state, "widths": (2, 4), "horizons": (2, 5), "steps": 0,
         "draws": 2, "batch": 2, "batch_of": None, "loss": None, "optimizer": None,
     },
     "inspection.bounds.assert_horizon": {"model": KEEPER, "at_least": 2, "at_most": None, "layers": "", "of": "gradient"},
