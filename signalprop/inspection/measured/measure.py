@@ -54,23 +54,21 @@ def measure(model: nn.Module, batch: Any, sites: Iterable[str]) -> Findings:
     ValueError
         A batch that is refused (`batch_of`), or on which the model raises.
     """
-    eager = unwrapped(model)  # a compiled model would not call what listens inside
+    eager = unwrapped(model)  # a model on several devices would call copies of its modules
     call = batch_of(eager, batch)
-    stepped = {name: module for name, module in eager.named_modules() if is_stepped(module)}
-    sites = list(sites)
-    nearest = {site: found for site in sites if not _inside(site, stepped) and (found := _callers(eager, site))}
+    stepped = {name: module for name, module in model.named_modules() if is_stepped(module)}
+    outside = [site for site in sites if not _inside(site, stepped)]
+    nearest = {site: name for site in outside if (name := _caller(model, site)) is not None}
     calls, watch = Calls(), Watch()
-    with torch.inference_mode(False), untouched(eager) as hooks:
-        for name in dict.fromkeys((*stepped, *(name for found in nearest.values() for name in found))):
-            calls.listen(name, eager.get_submodule(name), hooks)
-        watch.listen(eager, hooks)
+    with torch.inference_mode(False), torch.compiler.set_stance("force_eager"), untouched(model) as hooks:
+        for name in dict.fromkeys((*stepped, *nearest.values())):
+            calls.listen(name, model.get_submodule(name), hooks)
+        watch.listen(model, hooks)
         _run(eager, call)
         while hooks:
             hooks.pop().remove()
-        layers, about = _measured(eager, call, calls, stepped, nearest)
-    missed = tuple(
-        name for name in (*stepped, *nearest) if not any(one in calls.found for one in (name, *nearest.get(name, [])))
-    )
+        layers, about = _measured(model, call, calls, stepped, nearest)
+    missed = tuple(name for name in (*stepped, *nearest) if nearest.get(name, name) not in calls.found)
     run = BatchRun(in_words(call), model.training, watch.broken, missed)
     return Findings(run, layers, about)
 
@@ -89,7 +87,7 @@ def _measured(
     batch: Batch,
     calls: Calls,
     stepped: dict[str, nn.Module],
-    nearest: dict[str, list[str]],
+    nearest: dict[str, str],
 ) -> tuple[dict[str, Measured], dict[str, str]]:
     found: dict[str, Measured] = {}
     about: dict[str, str] = {}
@@ -100,13 +98,11 @@ def _measured(
             for piece in _pieces(model, name, module, calls, batch):
                 found[piece.name] = _of_states(piece)
                 about[piece.name] = piece.about
-        for done, (site, names) in enumerate(nearest.items(), len(stepped)):
+        for done, (site, name) in enumerate(nearest.items(), len(stepped)):
             report(done / work, site)
-            for name in names:
-                one = _of_outputs(site, model.get_submodule(name), calls.found.get(name, []), batch)
-                if one is not None:
-                    found[site] = one
-                    break
+            one = _of_outputs(site, model.get_submodule(name), calls.found.get(name, []), batch)
+            if one is not None:
+                found[site] = one
     return found, about
 
 
@@ -241,9 +237,8 @@ def _inside(site: str, stepped: dict[str, nn.Module]) -> bool:
     return any(site == name or site.startswith(f"{name}.") or not name for name in stepped)
 
 
-def _callers(model: nn.Module, site: str) -> list[str]:
-    """The module of a site and the next one outside, where they can be called; none where the site is no module."""
-    found = []
+def _caller(model: nn.Module, site: str) -> str | None:
+    """The module of a site, or the next one outside that can be called; None where the site is no module."""
     parts = site.split(".") if site else []
     for depth in range(len(parts), -1, -1):
         name = ".".join(parts[:depth])
@@ -252,7 +247,5 @@ def _callers(model: nn.Module, site: str) -> list[str]:
         except AttributeError:
             continue
         if type(module).forward is not nn.Module.forward:
-            found.append(name)
-        if len(found) == 2:
-            break
-    return found
+            return name
+    return None
