@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from signalprop._house_style import house_style
 from signalprop.inspection.findings import verdict
+from signalprop.inspection.measured.curves import curves
 from signalprop.inspection.page import short
 
 if TYPE_CHECKING:
@@ -26,8 +27,14 @@ def picture(found: Inspection) -> Figure:
     """One row per layer: the memories of its units as a band, their middle half darker, and the layer from 1/e to 1 % left."""
     layers = found.layers
     with house_style():
-        figure = Figure(figsize=(7.2, 1.4 + 0.28 * min(max(len(layers), 3), 80)))
-        axes = figure.subplots()
+        height = 1.4 + 0.28 * min(max(len(layers), 3), 80)
+        if found.run is None:
+            figure = Figure(figsize=(7.2, height))
+            axes = figure.subplots()
+        else:
+            figure = Figure(figsize=(7.2, height + 3.4))
+            axes, below = figure.subplots(2, 1, height_ratios=[height, 3.4])
+            curves(below, layers)
         limit = _limit(found)
         for row, layer in enumerate(layers):
             _row(axes, row, layer, limit)

@@ -91,15 +91,15 @@ def first_broken(values: Iterable[Any]) -> Tensor | None:
 def where_broken(tensor: Tensor, where: str, inputs: bool, *, time: int = 1) -> Broken:
     """The first step at which a tensor (sequences, time, ..) is not finite."""
     bad = _bad(tensor)
-    step = sequence = None
-    if tensor.ndim >= 3:
-        rows = bad.flatten(2).any(2)
-        rows = rows if time == 1 else rows.T
-        step = int(rows.any(0).int().argmax())
-        sequence = int(rows[:, step].int().argmax())
-        step += 1
-    kind = "NaN" if bool(torch.isnan(tensor).any()) else "infinite"
-    return Broken(where, kind, step, sequence, inputs)
+    if tensor.ndim < 3:
+        kind = "NaN" if bool(torch.isnan(tensor).any()) else "infinite"
+        return Broken(where, kind, None, None, inputs)
+    bad, tensor = (one if time == 1 else one.transpose(0, 1) for one in (bad, tensor))
+    rows = bad.flatten(2).any(2)
+    step = int(rows.any(0).int().argmax())
+    sequence = int(rows[:, step].int().argmax())
+    kind = "NaN" if bool(torch.isnan(tensor[sequence, step]).any()) else "infinite"
+    return Broken(where, kind, step + 1, sequence, inputs)
 
 
 def _bad(tensor: Tensor) -> Tensor:

@@ -199,7 +199,7 @@ def _of_outputs(site: str, module: nn.Module, calls: list[Call], batch: Batch) -
         notes.append(f"No gradient could be taken through it: {words.rstrip('.')}.")
         samples = np.empty((0, 0))
     path = band = dies = None
-    if samples.size and int(counted.max()) > 2:
+    if samples.size and int(counted.max()) > found.near + 1:
         path, band, dies = gradient_path(samples)
     with np.errstate(divide="ignore"):
         logs = np.log(found.outputs.double().flatten(2).square().sum(-1).cpu().numpy())

@@ -23,11 +23,15 @@ _CACHES = ("cache_params", "past_key_values", "past_key_value", "inference_param
 
 @dataclass(frozen=True)
 class Sequence:
-    """What a module was given, (sequences, time, features), and how it is called again with other numbers in its place."""
+    """What a module was given, (sequences, time, features), and how it is called again with other numbers in its place.
+
+    `near` is the number of last steps that may pass beside the state: one, or the width of a convolution over time.
+    """
 
     inputs: Tensor
     outputs: Tensor
     again: Callable[[Tensor], Tensor]
+    near: int
 
 
 def sequence_of(module: nn.Module, call: Call, most: int = LONGEST) -> Sequence | None:
@@ -57,15 +61,16 @@ def sequence_of(module: nn.Module, call: Call, most: int = LONGEST) -> Sequence 
             raise ValueError("it does not give a sequence when it is called again")
         return found
 
-    return Sequence(inputs[:, cut:], outputs[:, cut:], again)
+    near = max((int(one.kernel_size[0]) for one in module.modules() if isinstance(one, nn.Conv1d)), default=1)
+    return Sequence(inputs[:, cut:], outputs[:, cut:], again, near)
 
 
 def output_gradients(
     given: Sequence, call: Call, first: Tensor, last: Tensor, cotangents: int, seed: int = 0
 ) -> Floats:
-    """Log of ||d<v, y_T>/dx_{T-k}||^2 relative to k = 1, (cotangents * sequences, steps); NaN at k = 0 and before the start.
+    """Log of ||d<v, y_T>/dx_{T-k}||^2 relative to k = near, (cotangents * sequences, steps - near); NaN before the start.
 
-    Column k of the answer is step k - 1, so that the first one is 0.
+    Columns of the answer are k - near, so that the first one is 0.
     """
     sequences, steps = given.inputs.shape[:2]
     with torch.enable_grad(), call.precision.again():
@@ -73,17 +78,18 @@ def output_gradients(
         y = given.again(x)
         ends = y[torch.arange(sequences), (last - 1).to(y.device)]
         draws = stream(seed, "output cotangents", ends.shape[-1]).standard_normal((cotangents, *ends.shape))
-        logs = np.full((cotangents, sequences, max(steps - 1, 0)), math.nan)
+        columns = max(steps - given.near, 0)
+        logs = np.full((cotangents, sequences, columns), math.nan)
         for c, draw in enumerate(draws):
             v = torch.from_numpy(draw).to(ends.device, ends.dtype)
             (gradient,) = torch.autograd.grad(ends, x, v, retain_graph=c + 1 < cotangents, allow_unused=True)
             energy = np.zeros((sequences, steps)) if gradient is None else _energies(gradient)
             for b in range(sequences):
-                back = energy[b, int(first[b]) : int(last[b])][::-1][1:]
+                back = energy[b, int(first[b]) : int(last[b])][::-1][given.near :]
                 with np.errstate(divide="ignore", invalid="ignore"):
                     own = np.log(back)
                     logs[c, b, : len(own)] = own - own[0] if len(own) and own[0] > -math.inf else own
-    return logs.reshape(-1, max(steps - 1, 0))
+    return logs.reshape(-1, columns)
 
 
 def _energies(gradient: Tensor) -> Floats:
@@ -111,11 +117,14 @@ def _cut(value: Any, steps: int, cut: int) -> Any:
 
 
 def _without_caches(module: nn.Module, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """A cache that the first call has filled would go on from there."""
+    """A cache that the first call has filled would go on from there; states in lists are copies from before that call."""
     parameters = inspect.signature(module.forward).parameters
     return {
         name: None
-        if name in _CACHES and not isinstance(one, Tensor) and name in parameters and parameters[name].default is None
+        if name in _CACHES
+        and not isinstance(one, (Tensor, list, tuple, dict))
+        and name in parameters
+        and parameters[name].default is None
         else one
         for name, one in kwargs.items()
     }

@@ -71,7 +71,7 @@ class Measured:
     how
         ``"states"``: the recurrence was stepped, and gradients are those with respect to its states. ``"outputs"``: its states
         cannot be reached; gradients lead from its output at the last step to its inputs, and are relative to that of the step
-        before the last, because the last input may also pass beside the state.
+        before the last, because the last input may also pass beside the state; with a convolution over w steps, w steps before.
     computed_in
         Type of its states, or outputs: ``"bfloat16"``.
     gradient

@@ -9,6 +9,7 @@ from signalprop.inspection.measured.record import BatchRun, Broken, Measured
 from signalprop.inspection.paths import BY_E, BY_HUNDRED
 from signalprop.inspection.words import MEASURED, MEASURED_REMEDIES, VERDICTS, filled
 
+_NOUNS = {"NaN": "NaN", "infinite": "infinity"}
 _SOON = 10  # steps until 1 % is left, where no more is said
 _FLAT = 0.02  # change of the log-energy over a whole sequence that counts as none
 _LONG = 50  # steps from which on no change at all is worth the word never
@@ -73,7 +74,9 @@ def run_lines(run: BatchRun) -> list[str]:
         step = "" if run.broken.step is None else f" at step {run.broken.step}"
         sequence = "" if run.broken.sequence is None else f" of sequence {run.broken.sequence}"
         name = "source_of_broken_inputs" if run.broken.inputs else "source_of_broken"
-        lines.append(filled(MEASURED, name, kind=run.broken.kind, step=f"{step}{sequence}", where=run.broken.where))
+        lines.append(
+            filled(MEASURED, name, kind=_NOUNS[run.broken.kind], step=f"{step}{sequence}", where=run.broken.where)
+        )
     if run.not_called:
         lines.append(filled(MEASURED, "not_called", names=", ".join(one or "the model" for one in run.not_called)))
     return lines
