@@ -10,7 +10,7 @@ const CellPage = (() => {
   function render({ cell, n, T, s }) {
     const advice = Cells.advise(cell, n, T, s);
     const page = CellWords.page(advice);
-    put("answer", page.answer, advice.advised);
+    put("answer", `${page.answer} ${page.outside}`.trim(), advice.advised);
     put("caption", page.head);
     list("reasons", page.why);
     paste(page.paste.map((block) => ({ ...block, items: block.items.map(linked) })));

@@ -21,6 +21,7 @@ const CellWords = (() => {
     return {
       head: sentence("head", { layer: names[advice.cell], n: advice.n, steps: steps(advice.horizon), s: number(advice.s) }),
       answer: answer(advice),
+      outside: advice.tabled ? "" : sentence("outside"),
       why: why(advice),
       paste: paste(advice),
       trained: trained(advice),
@@ -28,7 +29,7 @@ const CellWords = (() => {
       titles: TITLES,
       rows: Object.entries(advice.left).map(([start, one]) => ({ start, name: name(advice, start), ...row(one) })),
       details: details(advice),
-      status: status(advice.left[advice.advised]),
+      status: advice.tabled ? status(advice.left[advice.advised]) : sentence("status_outside"),
       command: `signalprop scale --cell ${advice.cell} -n ${advice.n} -T ${advice.horizon} --input-std ${short(advice.s, 6)}`,
     };
   }
@@ -39,15 +40,15 @@ const CellWords = (() => {
   function answer(advice) {
     const [byDefault, advised] = ["default", advice.advised].map((start) => advice.left[start].median);
     const values = { steps: steps(advice.horizon), default: left(byDefault), advised: left(advised) };
-    if (advice.gated) return sentence("gates", values);
+    if (advice.gated) return sentence(byDefault < -Math.LN10 && advice.horizon >= TABLE.cells.horizons[0] ? "gates" : "gates_last", values);
     const start = sentence(advice.advised);
-    if (advised < FADED) {
+    if (advised < FADED && advice.tabled) {
       return sentence(`faded_${advice.cell}`, { ...values, start: start[0].toUpperCase() + start.slice(1), s: number(advice.s) });
     }
     return sentence(byDefault < -Math.LN10 ? "plain" : "lasts", { ...values, start });
   }
 
-  const why = (advice) => [...reasons(advice), otherInputs(advice)];
+  const why = (advice) => [...reasons(advice), otherInputs(advice), sentence("flows")];
 
   function reasons(advice) {
     const { cell, n, horizon, s } = advice;
@@ -72,8 +73,8 @@ const CellWords = (() => {
     const held = advice.left["orthogonal critical"];
     const values = { g: short(advice.critical, 4), critical: left(held.median), low: left(held.low), high: left(held.high) };
     const points = [sentence("slope", { glorot: found.glorot, orthogonal: found.orthogonal }), spread, sentence("critical", values)];
-    if (s === 0) return points;
-    const reach = MeanField.crossoverHorizon(n, Math.max(s, 0.003));
+    if (s < TABLE.cells.words.weak) return points;
+    const reach = MeanField.crossoverHorizon(n, s);
     return [...points, sentence("order", { reach: number(reach, 2) })];
   }
 
@@ -82,7 +83,7 @@ const CellWords = (() => {
     if (cell === "relu") return sentence("any_inputs");
     const stds = TABLE.cells.input_stds.filter((std) => Math.abs(std - s) > 1e-9 * Math.max(std, s));
     const medians = stds.map((std) => Cells.left(cell, advised, n, horizon, std).median);
-    return sentence("other_inputs", { sizes: listed(stds.map((std) => number(std))), parts: listed(medians.map(left)) });
+    return sentence(cell === "tanh" ? "other_sizes" : "other_inputs", { sizes: listed(stds.map((std) => number(std))), parts: listed(medians.map(left)) });
   }
 
   const listed = (words) => `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
@@ -103,13 +104,14 @@ const CellWords = (() => {
     const within = (value, [least, most]) => least <= value && value <= most;
     const near = TRAINED[cell].filter((one) => within(n, one.widths) && within(horizon, one.horizons));
     const told = near.map((one) => (s >= NEAR_ONE ? one.above : one.below));
-    return [...(told.length ? told : [sentence("untrained")]), sentence("flows")];
+    if (told.length) return told;
+    return [TRAINED[cell].length ? sentence("untrained") : sentence("untrained_cell", { layer: names[cell] })];
   }
 
   /** The points under the table; the picture is on the page itself. */
   function details(advice) {
     const linear = sentence("linear", { command: ELSEWHERE });
-    return advice.tabled ? [linear] : [sentence("outside"), linear];
+    return [linear];
   }
 
   function name(advice, start) {

@@ -34,7 +34,9 @@ const Cells = (() => {
       [HORIZONS, Math.max(horizon, HORIZONS[0])],
     ].map(([grid, at]) => between(grid, at));
     const few = Math.min(1, horizon / HORIZONS[0]);
-    return Object.fromEntries(VALUES.map((name, i) => [name, Math.sinh(read(values[i], axes)) * few]));
+    const found = VALUES.map((name, i) => Math.sinh(read(values[i], axes)) * few);
+    found.splice(0, 3, ...found.slice(0, 3).sort((a, b) => a - b)); // beyond the table low, median and high can meet
+    return Object.fromEntries(VALUES.map((name, i) => [name, found[i]]));
   }
 
   /** The points around a value, and how far it is from the first to the second, in their logs. */
@@ -73,7 +75,7 @@ const Cells = (() => {
       gated: cell === "gru" || cell === "lstm",
       advised: ADVISED[cell],
       left: Object.fromEntries(Object.keys(TABLE.cells.tables[cell]).map((start) => [start, left(cell, start, n, horizon, s)])),
-      tabled: WIDTHS[0] <= n && n <= WIDTHS.at(-1) && horizon <= HORIZONS.at(-1) && s >= INPUT_STDS[0],
+      tabled: WIDTHS[0] <= n && n <= WIDTHS.at(-1) && HORIZONS[0] <= horizon && horizon <= HORIZONS.at(-1) && s >= INPUT_STDS[0],
     };
   }
 

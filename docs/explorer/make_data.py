@@ -103,6 +103,7 @@ def cells() -> dict[str, Any]:
             "trained": {cell: trained(cell) for cell in _cell_words.NAMES},
             "near_one": _cell_text.NEAR_ONE,
             "faded": _cell_text.FADED,
+            "weak": _cell_text.WEAK,
         },
     }
 

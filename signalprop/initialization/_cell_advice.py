@@ -67,7 +67,7 @@ class CellAdvice:
         """Whether width, inputs and horizon lie within the table; outside of it the page says what was read instead."""
         return (
             _cell_table.WIDTHS[0] <= self.n <= _cell_table.WIDTHS[-1]
-            and self.horizon <= _cell_table.HORIZONS[-1]
+            and _cell_table.HORIZONS[0] <= self.horizon <= _cell_table.HORIZONS[-1]
             and self.input_std >= INPUT_STDS[0]
         )
 

@@ -127,7 +127,8 @@ def left(cell: str, start: str, n: int, horizon: int, input_std: float) -> Left:
     steps = max(float(horizon), float(HORIZONS[0]))
     found, error = (_read(table, width, std, steps) for table in (levels, errors))
     few = min(1.0, horizon / HORIZONS[0])
-    low, median, high = (float(found[LEVELS.index(q)]) * few for q in (0.05, 0.5, 0.95))
+    # Beyond the table each goes its own way, and they can meet.
+    low, median, high = sorted(float(found[LEVELS.index(q)]) * few for q in (0.05, 0.5, 0.95))
     return Left(low, median, high, float(error[0]) * few)
 
 

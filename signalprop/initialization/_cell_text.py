@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 FADED = -10.0 * math.log(10.0)  # log-energy of a gradient that teaches nothing
 MOST_TIES = 3  # that are named
+WEAK = 0.03  # below, the law of the crossover is far off
 NEAR_ONE = 0.3  # inputs that add more are nearer to 1 than to what PyTorch's own input kernels add
 
 
@@ -44,7 +45,10 @@ def page(advice: CellAdvice, width: int | None = None) -> str:
     room = min(columns(), WIDEST) if width is None else width
     values = {"layer": NAMES[advice.cell], "n": advice.n, "steps": _steps(advice), "s": number(advice.input_std)}
     head = lines_of(sentence("head", **values), room)
-    lines = [*head, "=" * max(map(len, head)), "", *lines_of(answer(advice), room), "", "Why"]
+    lines = [*head, "=" * max(map(len, head)), "", *lines_of(answer(advice), room)]
+    if not advice.tabled:
+        lines += ["", *lines_of(sentence("outside"), room)]
+    lines += ["", "Why"]
     for text in why(advice):
         lines += _point(text, room)
     lines += [
@@ -74,9 +78,12 @@ def answer(advice: CellAdvice) -> str:
     default, advised = advice.left["default"].median, advice.left[advice.advised].median
     values = {"steps": _steps(advice), "default": left(default), "advised": left(advised)}
     if advice.gated:
-        return sentence("gates", **values)
+        return sentence(
+            "gates" if default < -math.log(10.0) and advice.horizon >= _cell_table.HORIZONS[0] else "gates_last",
+            **values,
+        )
     start = sentence(advice.advised)
-    if advised < FADED:
+    if advised < FADED and advice.tabled:
         return sentence(
             f"faded_{advice.cell}", start=start[0].upper() + start[1:], s=number(advice.input_std), **values
         )
@@ -85,7 +92,7 @@ def answer(advice: CellAdvice) -> str:
 
 def why(advice: CellAdvice) -> list[str]:
     """The reasons for the answer."""
-    return [*_reasons(advice), _other_inputs(advice)]
+    return [*_reasons(advice), _other_inputs(advice), sentence("flows")]
 
 
 def _reasons(advice: CellAdvice) -> list[str]:
@@ -111,10 +118,10 @@ def _reasons(advice: CellAdvice) -> list[str]:
         spread,
         sentence("critical", g=_critical(advice), critical=left(held.median), low=left(held.low), high=left(held.high)),
     ]
-    if advice.input_std > 0.0:
+    if advice.input_std >= WEAK:
         from signalprop.meanfield import crossover_horizon
 
-        reach = float(crossover_horizon(advice.n, "tanh", max(advice.input_std, 0.003)))
+        reach = float(crossover_horizon(advice.n, "tanh", advice.input_std))
         points.append(sentence("order", reach=number(reach, 2)))
     return points
 
@@ -122,9 +129,11 @@ def _reasons(advice: CellAdvice) -> list[str]:
 def status(advice: CellAdvice) -> str:
     """How sure the numbers are, and how to cite them."""
     chosen = advice.left[advice.advised]
-    return (
-        sentence("status", error=f"{chosen.error:.2g}") if math.isfinite(chosen.median) else sentence("status_nothing")
-    )
+    if not advice.tabled:
+        return sentence("status_outside")
+    if not math.isfinite(chosen.median):
+        return sentence("status_nothing")
+    return sentence("status", error=f"{chosen.error:.2g}")
 
 
 def _other_inputs(advice: CellAdvice) -> str:
@@ -133,7 +142,11 @@ def _other_inputs(advice: CellAdvice) -> str:
     medians = [_cell_table.left(advice.cell, advice.advised, advice.n, advice.horizon, std).median for std in stds]
     if advice.cell == "relu":  # without biases max(0, .) only scales with its inputs
         return sentence("any_inputs")
-    return sentence("other_inputs", sizes=_listed(map(number, stds)), parts=_listed(map(left, medians)))
+    return sentence(
+        "other_inputs" if advice.gated else "other_sizes",
+        sizes=_listed(map(number, stds)),
+        parts=_listed(map(left, medians)),
+    )
 
 
 def _listed(words: Iterable[str], final: str = " and ") -> str:
@@ -144,7 +157,9 @@ def _listed(words: Iterable[str], final: str = " and ") -> str:
 def evidence(advice: CellAdvice) -> list[str]:
     """What trainings showed, where they were made; and what the page does not know."""
     told = [told_of(group, advice.input_std) for group in trained(advice.cell) if near(group, advice.n, advice.horizon)]
-    return [*(told or [sentence("untrained")]), sentence("flows")]
+    if told:
+        return told
+    return [sentence("untrained") if trained(advice.cell) else sentence("untrained_cell", layer=NAMES[advice.cell])]
 
 
 def near(group: GroupEvidence, n: int, horizon: int) -> bool:
@@ -180,7 +195,7 @@ def told_of(group: GroupEvidence, input_std: float) -> str:
         default="" if best == "default" else sentence("trained_default", loss=losses["default"]),
         advised=_plain(group, ours),
         verdict=sentence(f"trained_is_{verdict}", loss=losses[ours]),
-        instead=sentence("trained_instead", call=_call(group, best)) if verdict == "worse" else "",
+        instead=_instead(group, ours) if verdict == "worse" else "",
     )
 
 
@@ -214,6 +229,12 @@ def _ties(group: GroupEvidence, starts: Sequence[str]) -> str:
     return "; ".join([*named, *([f"and {len(starts) - MOST_TIES} more"] if len(starts) > MOST_TIES else [])])
 
 
+def _instead(group: GroupEvidence, ours: str) -> str:
+    if ours == f"{group.best} wide":
+        return sentence("trained_smaller")
+    return sentence("trained_instead", call=_call(group, group.best))
+
+
 def _call(group: GroupEvidence, start: str) -> str:
     """The call that makes a start of the trainings."""
     kernel = start.removesuffix(" wide").removesuffix(" chrono")
@@ -239,7 +260,6 @@ def details(advice: CellAdvice) -> list[str]:
     size = f"-n {advice.n} -T {advice.horizon}"
     cell = f"--cell {advice.cell} {size} --input-std {advice.input_std:g}"
     return [
-        *([] if advice.tabled else [sentence("outside")]),
         sentence("picture", command=f"signalprop scale {cell} --plot gradient.png"),
         sentence("linear", command=f"signalprop scale {size}"),
     ]

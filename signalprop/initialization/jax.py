@@ -67,7 +67,8 @@ def ginibre(
     Notes
     -----
     The scale is that of the linear recurrence h <- W h. It is exact there and right for tanh as long as signals are small; with
-    inputs that are not small tanh needs ``scale=meanfield.critical_scale("tanh", input_std)``. The state of a GRU or an LSTM is
+    inputs that are not small tanh keeps a gradient at ``scale=meanfield.critical_scale("tanh", input_std)``, which is not what
+    trained best. The state of a GRU or an LSTM is
     kept by a gate, not by W: `chrono` starts its biases, and the scale comes second.
 
     Examples

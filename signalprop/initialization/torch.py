@@ -189,8 +189,8 @@ def init_recurrent_(
     passes those units that have not been 0 on the way.
 
     All of this is about gradients, and what keeps a gradient is not yet what trains best. The start of tanh does not keep one
-    where inputs add much; of the critical scale, which does, little was learned. The guide on starting recurrent layers has a
-    table of all trainings, with their conditions.
+    where inputs add much; from the critical scale, which does, the adding problem was not learned. The guide on starting
+    recurrent layers has a table of all trainings, with their conditions.
 
     Mean-field theory: Chen, Pennington and Schoenholz (arXiv:1806.05394); biases: Tallec and Ollivier (arXiv:1804.11188); the
     identity for relu: Le, Jaitly and Hinton (arXiv:1504.00941).

@@ -32,6 +32,7 @@ EXCLUDED = {
     "verify.check.Check": "made by the package",
     "verify.check.Outcome": "made by verify.run",
     "initialization.advice.Advice": "made by advise",
+    "initialization._cell_advice.CellAdvice": "made by advise",
     "initialization.scale.SafeScale": "made by safe_scale",
     "initialization.propagation.Propagation": "made by propagate",
     "regimes.classify.Regime": "made by classify",

@@ -283,6 +283,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "montecarlo.sampling.Sample": lambda: signalprop.sample(6, 4, "real", samples=20),
     "montecarlo.plan.Plan": short_plan,
     "initialization.advice.Advice": lambda: signalprop.advise(6, 4, "real"),
+    "initialization._cell_advice.CellAdvice": lambda: signalprop.advise(6, 20, cell="gru"),
     "initialization.scale.SafeScale": lambda: signalprop.safe_scale(6, 4, "real"),
     "initialization.propagation.Propagation": lambda: signalprop.initialization.propagate(np.eye(3), 4),
     "regimes.classify.Law": lambda: regimes.LAWS[Field.REAL, Model.RNN][0],
