@@ -149,6 +149,7 @@ WRITERS = {
     "_files.py": "the one way to write",
     "_directory.py": "locks, and rows at the end of a log",
     "cli/_standard_streams.py": "streams",
+    "inspection/memory_log.py": "rows at the end of a log",
 }
 READERS = {
     "_files.py": "the one way to read",
@@ -160,6 +161,10 @@ READERS = {
     "initialization/one_draw_table.py": "our_own",
     "initialization/_cell_evidence.py": "our_own",
     "initialization/make_table.py": "a tool: files that it wrote itself",
+    "initialization/_cell_table.py": "our_own",
+    "initialization/make_cells.py": "a tool: files that it wrote itself",
+    "inspection/_safetensors.py": "the header first, then one tensor at a time",
+    "inspection/checkpoints.py": "weights only, mapped; whatever a damaged one raises is caught",
     "tasks/arrays.py": "arrays, mapped; whatever a damaged one raises is caught",
     "tasks/_tsv.py": "row by row, for the number of a bad one",
     "training/checkpoint.py": "from memory, sealed",

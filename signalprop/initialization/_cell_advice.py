@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from signalprop._checks import real_number, shown, whole_number
+from signalprop._checks import between, shown, whole_number
 from signalprop.fields import Field, as_field, one_of
 from signalprop.initialization import _cell_table
 from signalprop.initialization._cell_table import INPUT_STDS, TABLED, Left
@@ -123,12 +123,8 @@ def advise_cell(cell: str, n: int, horizon: int, field: str, input_std: float | 
         raise ValueError(f"field must be 'real' for cell={cell!r}, got {shown(field)}.")
     width = whole_number(n, "n", 1, WIDEST)
     steps = whole_number(horizon, "horizon", 1, LONGEST)
-    std = UNIT_INPUT if input_std is None else real_number(input_std, "input_std")
-    if not 0.0 <= std <= LARGEST_INPUT:
-        raise ValueError(
-            f"input_std must lie between 0 and {LARGEST_INPUT:g} for cell={cell!r}, got {shown(input_std)}; normalise larger "
-            "inputs, or make the input kernel smaller."
-        )
+    given = UNIT_INPUT if input_std is None else input_std
+    std = between(given, "input_std", 0.0, LARGEST_INPUT, "Normalise larger inputs, or make the input kernel smaller.")
     start = STARTS[cell]
     return CellAdvice(
         cell=cell,

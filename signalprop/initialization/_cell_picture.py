@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 def cell_figure(advice: CellAdvice) -> Figure:
     """Medians over draws with a band of 90 % of them; the horizon as a vertical line."""
-    import matplotlib.style
     from matplotlib.figure import Figure
 
-    with matplotlib.style.context("signalprop.figures.style"):
+    from signalprop._house_style import house_style
+
+    with house_style():
         figure = Figure(figsize=(7.0, 4.4), layout="constrained")
         axes = figure.subplots()
         steps = np.unique(np.geomspace(1, max(advice.horizon, _cell_table.HORIZONS[-1]), 60).astype(int))

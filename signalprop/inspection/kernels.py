@@ -2,7 +2,7 @@ r"""Numbers of a square kernel W: its scale, its spectrum, its singular values, 
 
 With squared singular values s_i^2 of mean g^2 = ||W||_F^2/n, v is their variance over the square of their mean: 0 for an
 orthogonal W, about 1 for a Gaussian one. W then holds a signal as long as a Gaussian matrix of width n/v does, as far as its
-singular values decide (Status H). Departure from normality by Henrici: sqrt(1 - sum \|lambda_i\|^2/||W||_F^2), 0 for a normal
+singular values decide. Status H. Departure from normality by Henrici: sqrt(1 - sum \|lambda_i\|^2/||W||_F^2), 0 for a normal
 W.
 
 Powers are exact but for rounding: W^(2^j) by squaring, scaled at each step so that nothing leaves the floats.
@@ -106,7 +106,7 @@ def power_energy(W: ArrayLike, reach: int, source: ArrayLike | None = None, log_
 
     Notes
     -----
-    Status P but for rounding and for `log_slope`. Cost: four products of n x n matrices per doubling of the step.
+    Status P, but for rounding and for `log_slope`. Cost: four products of n x n matrices per doubling of the step.
 
     Examples
     --------

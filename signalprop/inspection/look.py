@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from signalprop import _progress
-from signalprop._checks import path_of, real_number, shown, whole_number
+from signalprop._checks import between, path_of, shown, whole_number
 from signalprop.fields import choices
 from signalprop.inspection.adapters import ADAPTERS
 from signalprop.inspection.checkpoints import read_checkpoint
@@ -168,7 +168,4 @@ def checked_std(value: Any) -> float | None:
     """What inputs add to a preactivation, or None."""
     if value is None:
         return None
-    number = real_number(value, "input_std")
-    if not 0.0 <= number <= LARGEST_INPUT:
-        raise ValueError(f"input_std must lie between 0 and {LARGEST_INPUT:g}, got {shown(value)}.")
-    return number
+    return between(value, "input_std", 0.0, LARGEST_INPUT)

@@ -130,7 +130,7 @@ def transfer_check(
     Notes
     -----
     A random direction at the last step is carried back, to the first state of a step function, or to the first inputs of a
-    module, over those at the last step. Status H: the verdict is the smaller of two residuals, each the root mean square distance
+    module, over those at the last step. Status H. The verdict is the smaller of two residuals, each the root mean square distance
     of the points of a width from the curves of the others, in units of the spread of all, if they differ by a factor of
     1.5. Cost: draws * widths * (1 + 2 steps) passes over each horizon.
 

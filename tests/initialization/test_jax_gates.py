@@ -132,7 +132,7 @@ def test_the_gradient_flows(cell, signs, s):
         (lambda: chrono(0), "horizon must be at least 1, got 0"),
         (lambda: chrono(10, ()), r"signs must be 1, -1 or 0 for each gate, got \(\)"),
         (lambda: chrono(10, (2,)), r"signs must be 1, -1 or 0 for each gate, got \(2,\)"),
-        (lambda: chrono(10, (1,), 11.0), "input_std must lie between 0 and 10, got 11.0; normalise inputs"),
+        (lambda: chrono(10, (1,), 11.0), "input_std must lie between 0 and 10, got 11.0. Normalise inputs"),
         (
             lambda: chrono(10, (0, 1, 0))(KEY, (10,)),
             r"shape must be \(gates \* n,\) where signs=.* has one for each of 3 gates, got \(10,\)",

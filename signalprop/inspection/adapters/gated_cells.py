@@ -1,7 +1,7 @@
 r"""LSTM and GRU as PyTorch has them: `torch.nn.LSTM`, `GRU`, `LSTMCell`, `GRUCell`.
 
 Gradients by `signalprop.meanfield.lstm_gradient` and `gru_gradient`, with the biases of every unit and with the scale of the
-recurrent kernels as they are (Status H; 10 to 30 % short in the exponent away from long memories). What a gate keeps of its
+recurrent kernels as they are (Status H, 10 to 30 % short in the exponent away from long memories). What a gate keeps of its
 unit on its own is E sigmoid(b + s' z)^2 per step, with s'^2 = s^2 + g^2 E h^2.
 
 Gates are stacked i, f, g, o and r, z, n; of two vectors of biases the sum counts, but for the candidate of a GRU, whose
