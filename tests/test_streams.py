@@ -17,14 +17,16 @@ MAKERS = {"default_rng", "SeedSequence", "Philox", "PCG64", "MT19937", "SFC64", 
 
 
 def makers_of_generators(tree):
-    """Calls that make a generator, or seed a global one from something else than a key of `_streams`."""
+    """Calls that make a generator, or seed a global one from something else than a key or a child seed of `_streams`."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func)
         if called.split(".")[-1] in MAKERS and ("random" in called or "torch" in called or "." not in called):
             yield f"{called} at line {node.lineno}"
-        if called.endswith("manual_seed") and not any("cell_key" in ast.unparse(one) for one in node.args):
+        if called.endswith("manual_seed") and not any(
+            name in ast.unparse(one) for one in node.args for name in ("cell_key", "child_seed")
+        ):
             yield f"{called} at line {node.lineno}"
 
 

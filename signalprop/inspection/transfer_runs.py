@@ -50,8 +50,8 @@ def measured(plan: Plan, n: int, horizon: int, seeds: list[int]) -> list[dict[st
     """The numbers before training, and after it where there is some."""
     found = [_Found([], [], []) for _ in range(2 if plan.steps else 1)]
     with torch.random.fork_rng(devices=[]):
-        for seed in seeds:
-            torch.manual_seed(seed % 2**63)
+        for child_seed in seeds:
+            torch.manual_seed(child_seed % 2**63)
             model = plan.make_model(n)
             if isinstance(model, nn.Module):
                 _module(plan, model, n, horizon, found[0])
