@@ -146,6 +146,8 @@ def test_outputs_with_padding_on_either_side():
     np.testing.assert_allclose(
         report.measured.gradient_band.median, -0.2 * report.measured.gradient_band.steps, rtol=1e-4
     )
+    (alone,) = inspect(Model(Heads([0.1] * 4)), {"inputs": x[1:], "attention_mask": mask[1:]}).layers
+    assert alone.measured.gradient.reach == 23  # of 25 steps the last one passes beside the state
 
 
 def test_outputs_of_long_sequences_are_measured_at_their_end(monkeypatch):
