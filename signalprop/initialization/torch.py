@@ -20,7 +20,8 @@ from signalprop.initialization._initialized import Initialized
 from signalprop.initialization._torch_cells import recurrent_layers
 from signalprop.initialization._torch_fill import dtype_name, gaussian, put_, require_fillable, require_own_memory
 from signalprop.initialization._torch_inputs import input_std_of
-from signalprop.initialization._torch_plan import Plan, checked_wish, has_memory_gates
+from signalprop.initialization._torch_plan import Plan, has_memory_gates
+from signalprop.initialization._torch_wish import checked_wish
 
 __all__ = ["Initialized", "ginibre_", "init_recurrent_", "input_std_of"]
 
