@@ -1,11 +1,15 @@
 """What the tests of the explorer share: its builder, inputs spread over its range, how near is near, and how to show a view."""
 
 import importlib.util
+import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "docs" / "explorer"
@@ -20,6 +24,23 @@ def builder():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def answers_of_node(script, inputs, folder):
+    """What a script beside this file answers to the inputs, from an explorer that is built in a folder; skips without Node."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs Node; the browser tests compare some of the same")
+    built = builder().assemble(folder).parent
+    done = subprocess.run(
+        [node, str(Path(__file__).with_name(script)), str(built)],
+        input=json.dumps(inputs),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def spread(count, seed):

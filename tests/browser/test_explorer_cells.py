@@ -5,8 +5,6 @@ import html.parser
 import json
 import math
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from signalprop.initialization._cell_advice import LARGEST_INPUT, LONGEST
 from signalprop.initialization._cell_evidence import evidence
 from signalprop.initialization._cell_text import NEAR_ONE, around, details, page, told_of
 from signalprop.initialization._cell_words import NAMES, SENTENCES
-from tests.browser.explorer import SOURCE, builder, deviation
+from tests.browser.explorer import SOURCE, answers_of_node, deviation
 
 WITHIN = 1e-9
 STEPS = (1, 7, 10, 64, 1000, 20_000)
@@ -69,20 +67,9 @@ def wanted(cell, n, horizon, s):
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """The explorer's answer to each of CASES."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs Node; the browser tests compare some of the same")
-    folder = builder().assemble(tmp_path_factory.mktemp("explorer")).parent
     inputs = [{"cell": cell, "n": n, "horizon": horizon, "s": s, "steps": STEPS} for cell, n, horizon, s in CASES]
-    done = subprocess.run(
-        [node, str(SOURCE.parents[1] / "tests/browser/explorer_cells.js"), str(folder)],
-        input=json.dumps(inputs),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return dict(zip(CASES, json.loads(done.stdout), strict=True))
+    found = answers_of_node("explorer_cells.js", inputs, tmp_path_factory.mktemp("explorer"))
+    return dict(zip(CASES, found, strict=True))
 
 
 def test_numbers(answers):

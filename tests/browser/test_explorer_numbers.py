@@ -3,8 +3,6 @@
 import base64
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from signalprop.energy import MAX_ZONAL_K
 from signalprop.fields import as_field
 from signalprop.initialization import advice_text, advise, one_draw_table
 from signalprop.regimes import two_term_rnn
-from tests.browser.explorer import FIELDS, SOURCE, builder, deviation, spread
+from tests.browser.explorer import FIELDS, answers_of_node, builder, deviation, spread
 
 WITHIN = 1e-9
 LAW_WITHIN = 0.018  # what the page says of the two-term law where it uses it
@@ -44,20 +42,9 @@ def steps_of(horizon):
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """The explorer's answer to each of CASES."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs Node; the browser tests compare the same numbers")
-    folder = builder().assemble(tmp_path_factory.mktemp("explorer")).parent
     inputs = [{"n": n, "horizon": horizon, "field": field, "steps": steps_of(horizon)} for field, n, horizon in CASES]
-    done = subprocess.run(
-        [node, str(SOURCE.parents[1] / "tests/browser/explorer_numbers.js"), str(folder)],
-        input=json.dumps(inputs),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return dict(zip(CASES, json.loads(done.stdout), strict=True))
+    found = answers_of_node("explorer_numbers.js", inputs, tmp_path_factory.mktemp("explorer"))
+    return dict(zip(CASES, found, strict=True))
 
 
 @pytest.fixture(scope="module")
